@@ -44,12 +44,12 @@ struct hvi_gang {
   hvi_member *batch[MOST_JOBS];
   hvi_device_job *jobs[MOST_JOBS];
   hvi_member *there;            /* members whose network the device has, the last to come first */
-  hvi_member *later[MOST_JOBS]; /* of the batch, without room; they go back to the queue's head */
-  size_t later_count;
-  hvi_member *refused; /* has no room until a descent has ended */
-  size_t refusals;     /* one after the other */
-  size_t under_way;    /* descents, all of them in the queue or in the batch */
-  bool draining;       /* nothing begins before one of them has ended */
+  hvi_member *later[MOST_JOBS]; /* taken out of the batch, for lack of room for their networks */
+  size_t later_count, admitted; /* those who stayed in it */
+  hvi_member *refused;          /* has no room until a descent has ended */
+  size_t refusals;              /* one after the other */
+  size_t under_way;             /* descents, all of them in the queue or in the batch */
+  bool draining;                /* nothing begins before one of them has ended */
 };
 
 typedef hvi_status (*device_call)(hvi_member *m, hvi_error *err);
@@ -99,12 +99,6 @@ static void append(hvi_gang *g, hvi_member *m) {
   m->next = NULL;
   *(g->first ? &g->last->next : &g->first) = m;
   g->last = m;
-}
-
-static void prepend(hvi_gang *g, hvi_member *m) {
-  m->next = g->first;
-  if (!g->first) g->last = m;
-  g->first = m;
 }
 
 static bool same_shape(const hvi_device_shape *a, const hvi_device_shape *b) {
@@ -251,22 +245,18 @@ static hvi_status admit(hvi_gang *g, size_t *count, hvi_error *err) {
     m->stays = m->net;
     *(m->net ? &g->batch[in++] : &g->later[g->later_count++]) = m;
   }
-  *count = in;
+  *count = g->admitted = in;
   if (in > 0) return HVI_OK;
   HVI_TRY(refuse(g, g->later[0], err));
   memmove(g->later, g->later + 1, --g->later_count * sizeof *g->later);
   return HVI_OK;
 }
 
-/* Fewer jobs, or the one for which there is no room. */
+/* The first half of the jobs, or none where there is no room for the one. */
 static hvi_status cut(hvi_gang *g, size_t *count, hvi_error *err) {
-  const size_t all = *count, kept = all / 2;
-  if (kept == 0) HVI_TRY(refuse(g, g->batch[0], err));
-  for (size_t i = kept; i < all; i++) {
-    g->batch[i]->stays = false;
-    if (kept > 0) g->later[g->later_count++] = g->batch[i];
-  }
-  *count = kept;
+  if (*count == 1) HVI_TRY(refuse(g, g->batch[0], err));
+  for (size_t i = *count / 2; i < *count; i++) g->batch[i]->stays = false;
+  *count /= 2;
   return HVI_OK;
 }
 
@@ -302,7 +292,23 @@ static hvi_status run_call(hvi_gang *g, size_t *count, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Those who were served go on, or stay in the queue; those who were not come before others. */
+/* Those who were not served come before others, in their order. One without room that is under way goes
+ * to the end instead, and they with it, so that each of those under way is the first in its turn. */
+static void put_back(hvi_gang *g, size_t served) {
+  hvi_member *refused = g->refused, *rest = g->first, *last = g->last;
+  const bool behind = refused && refused->under_way;
+  if (!behind) g->first = g->last = NULL;
+  if (refused && !behind) append(g, refused);
+  for (size_t i = 0; i < g->later_count; i++) append(g, g->later[i]);
+  for (size_t i = served; i < g->admitted; i++)
+    if (g->batch[i] != refused) append(g, g->batch[i]);
+  if (behind) append(g, refused);
+  if (!behind && rest) *(g->first ? &g->last->next : &g->first) = rest, g->last = last;
+  g->later_count = g->admitted = 0;
+  g->refused = NULL;
+}
+
+/* Those who were served go on, or stay in the queue. */
 static void let_go(hvi_gang *g, size_t count, hvi_status status) {
   for (size_t i = 0; i < count; i++) {
     hvi_member *m = g->batch[i];
@@ -317,13 +323,7 @@ static void let_go(hvi_gang *g, size_t count, hvi_status status) {
     else
       pthread_cond_signal(&m->ready);
   }
-  const bool behind =
-      g->refused && g->refused->under_way; /* whoever else is under way goes first */
-  for (size_t i = 0; behind && i < g->later_count; i++) append(g, g->later[i]);
-  while (!behind && g->later_count > 0) prepend(g, g->later[--g->later_count]);
-  if (g->refused) (behind ? append : prepend)(g, g->refused);
-  g->later_count = 0;
-  g->refused = NULL;
+  put_back(g, count);
 }
 
 /* What the head of the queue asks for; the lock is let go meanwhile. */

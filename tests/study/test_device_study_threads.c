@@ -222,15 +222,17 @@ static void a_lost_device_is_told_and_nothing_is_lost(void **state) {
 static void cells_take_turns_where_memory_is_short(void **state) {
   const char *const sizes[] = {online, offline}, *const ids[] = {"all", "fixed"};
   const size_t rows[] = {30, 60}; /* of the test set, and of the data of the gap */
+  size_t refused = 0;
   for (size_t k = 0; k < 2; k++)
     for (size_t room = 1; room <= 4; room += 3) {
       char id[32];
       snprintf(id, sizeof id, "small-%s-%zu", ids[k], room);
       const emulation how = {.memory = room * bytes_of_cell(rows[k])};
       finish_with(how, study_text(id, whole, sizes[k]), (hvi_study_settings){.out = *state});
-      assert_true(emulated.refused > 0);
+      refused += emulated.refused;
       assert_true(same_tables(in(*state, ids[k]), in(*state, id)) > METHODS);
     }
+  assert_true(refused > 0); /* there was too little indeed */
 }
 
 /* No room for one: told, and another device, or the processor, goes on. */
