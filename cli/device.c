@@ -33,9 +33,19 @@ int hvi_device_open(hvi_gang **gang, const hvi_device_options *o, const char *us
   return HVI_EXIT_DONE;
 }
 
-hvi_status hvi_device_lost(hvi_gang *gang, hvi_status status) {
+bool hvi_device_dismiss(hvi_gang **gang, const hvi_device_options *o) {
   hvi_error why = {HVI_OK, ""};
-  if (!status || !gang || !hvi_gang_failure(gang, &why)) return status;
+  const bool small = *gang && hvi_gang_failure(*gang, &why) == HVI_ERROR_MEMORY;
+  if (!small || o->asked != HVI_ON_EITHER) return false;
+  hvi_say("hvi: --device auto is the CPU: %s\n", why.text);
+  hvi_gang_close(*gang);
+  *gang = NULL;
+  return true;
+}
+
+hvi_status hvi_device_lost(hvi_gang *const *gang, hvi_status status) {
+  hvi_error why = {HVI_OK, ""};
+  if (!status || !*gang || !hvi_gang_failure(*gang, &why)) return status;
   return hvi_error_io(&hvi_fault,
                       "%.300s; what was kept is good: --resume goes on from it, on the CPU with "
                       "--device cpu --accept-other-bits",

@@ -219,6 +219,12 @@ static void announce_gap(const hvi_evaluate *e) {
           times, e->spec.gap_settings.steps, e->gap_data.count, gap / fmax(solve, 1.0));
 }
 
+static hvi_status begin(hvi_evaluate *e, hvi_evaluation **evaluation, hvi_error *err) {
+  const hvi_status status = hvi_evaluation_new(evaluation, &e->spec, err);
+  if (!status || !hvi_device_dismiss(&e->spec.value.device, &e->device)) return status;
+  return hvi_evaluation_new(evaluation, &e->spec, err);
+}
+
 /* A small test set beside the network. Settings that do not go together are told before, and not
  * after. */
 static hvi_status make_testset(hvi_evaluate *e, const char *path, hvi_error *err) {
@@ -233,7 +239,7 @@ static hvi_status make_testset(hvi_evaluate *e, const char *path, hvi_error *err
                                  .progress = hvi_progress_count};
   s.states = e->test_states;
   s.gamma = e->spec.value.gamma;
-  HVI_TRY(hvi_evaluation_new(&trial, &e->spec, err));
+  HVI_TRY(begin(e, &trial, err));
   hvi_evaluation_free(trial);
   hvi_progress_start("test set", 1);
   HVI_TRY(hvi_progress_end(hvi_testset_make(path, e->task.env, e->task.policy, &s, &report, err)));
@@ -291,7 +297,7 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
   HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
   HVI_TRY(open_testset(e, hvi_args_given(args, "gamma"), err));
   if (e->interrupted) return HVI_OK;
-  HVI_TRY(hvi_evaluation_new(&e->evaluation, &e->spec, err));
+  HVI_TRY(begin(e, &e->evaluation, err));
   hvi_evaluation_describe(e->about, &e->spec);
   if (there && e->resume) {
     HVI_TRY(hvi_evaluation_restore(e->evaluation, checkpoint, e->about, err));
@@ -398,16 +404,14 @@ static int evaluate(hvi_evaluate *e, const hvi_args *args) {
   HVI_CALL(hvi_evaluate_names(e, &hvi_fault));
   HVI_STEP(hvi_evaluate_outputs(e));
   HVI_STEP(hvi_device_open(&e->spec.value.device, &e->device, NULL));
-  hvi_gang *device = e->spec.value.device;
-  HVI_CALL(hvi_device_lost(device, open_all(e, args, &hvi_fault)));
+  HVI_CALL(hvi_device_lost(&e->spec.value.device, open_all(e, args, &hvi_fault)));
   if (e->interrupted)
-    return hvi_complain(
-        HVI_EXIT_INTERRUPTED,
-        "interrupted while the test set was being made; --resume goes on from here");
-  if (device && !hvi_mlp_member(hvi_evaluation_problem(e->evaluation)->model))
+    return hvi_complain(HVI_EXIT_INTERRUPTED,
+                        "interrupted while the test set was made; --resume goes on from here");
+  if (e->spec.value.device && !hvi_mlp_member(hvi_evaluation_problem(e->evaluation)->model))
     hvi_say("hvi: this network, or this method, stays on the CPU\n");
-  HVI_CALL(hvi_device_lost(device, run(e, &hvi_fault)));
-  HVI_CALL(hvi_device_lost(device, hvi_evaluate_report(e, &hvi_fault)));
+  HVI_CALL(hvi_device_lost(&e->spec.value.device, run(e, &hvi_fault)));
+  HVI_CALL(hvi_device_lost(&e->spec.value.device, hvi_evaluate_report(e, &hvi_fault)));
   const bool drawn = has_diverged(e) || !hvi_evaluate_draw(e, &hvi_fault);
   const int code = drawn ? HVI_EXIT_DONE : hvi_complain_fault(), end = exit_code(e);
   return end ? end : code;

@@ -60,7 +60,7 @@ static int run_one(job *j, hvi_study *e) {
   const hvi_status status =
       hvi_progress_end(j->tune ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
                                : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault));
-  HVI_CALL(hvi_device_lost(j->settings.device, status));
+  HVI_CALL(hvi_device_lost(&j->settings.device, status));
   if (stopped) return HVI_EXIT_INTERRUPTED;
   if (j->tune) {
     fputs(text, stdout);

@@ -273,21 +273,19 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   if (!d || !s->settings) return hvi_error_argument(err, "an evaluation needs data and settings");
   if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH)
     return hvi_error_argument(err, "a stream of data goes with fresh draws");
-  if (s->stream.grow && s->value.returns && s->settings->max_outer == 0) {
+  if (s->stream.grow && s->value.returns && s->settings->max_outer == 0)
     return hvi_error_argument(
         err, "returns come after the states: a stream needs max_outer to know how far");
-  }
   if (p && p->obs != d->obs) {
     return hvi_error_input(err, "the test set has observations of length %zu, and the data of %zu",
                            p->obs, d->obs);
   }
   if (p && p->gamma > 0.0 && p->gamma != s->value.gamma)
     return hvi_error_input(err, "the test set is for gamma %g, not %g", p->gamma, s->value.gamma);
-  if (s->gap && s->gap->obs != d->obs) {
+  if (s->gap && s->gap->obs != d->obs)
     return hvi_error_input(err,
                            "the data for the Bellman gap have observations of length %zu, not %zu",
                            s->gap->obs, d->obs);
-  }
   return hvi_setting_check(hvi_evaluation_table(), s, err);
 }
 

@@ -161,16 +161,14 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
                            const hvi_policy *policy, hvi_error *err) {
   const hvi_lqr *lqr = hvi_env_lqr(env);
   *probe = NULL;
-  if (!lqr || !policy->gain) {
+  if (!lqr || !policy->gain)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "a closed form is known for linear-Gaussian policies on lqr alone");
-  }
   HVI_TRY(hvi_policy_check(policy, env, err));
   const size_t n = lqr->n;
-  if (set->obs != n) {
+  if (set->obs != n)
     return hvi_error_input(err, "the test set has observations of length %zu, and %s of %zu",
                            set->obs, env->name, n);
-  }
   double c;
   HVI_OWN double *P = hvi_alloc_doubles(n * n);
   if (!P) return hvi_error_memory(err, "the matrix of a value");

@@ -155,8 +155,10 @@ typedef struct hvi_device_functions {
   /*
    * Jobs of one kind on different networks of one shape; the rows of each are its own affair. All but
    * descents are done when this returns. A descent gets on by at most `steps` steps; the same job is
-   * given again, unchanged, until it is done, and what it points at stays where it is. A failure is
-   * one of the device, and final: no job's results are to be used.
+   * given again, unchanged, until it is done, and what it points at stays where it is. With
+   * HVI_ERROR_MEMORY nothing has happened to any job: there is no room even for one of them at a time
+   * beside the networks that are there, and the same jobs may be given again, or some of them. Another
+   * failure is one of the device, and final: no job's results are to be used.
    */
   hvi_status (*run)(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs, size_t count,
                     size_t steps, hvi_error *err);

@@ -9,6 +9,12 @@
  *   theta    what the device has: parameters are sent where they differ from it
  *   vector   a direction or a gradient, and where a descent ended; it then changes places with theta
  *   x, y     inputs and outputs of as many rows as were ever asked for
+ *
+ * Where the device has too little memory for all, members take turns. Whoever is not in the midst of a
+ * descent can be put aside: its optimizer's state is kept here, its network there is freed, and both are
+ * back before its next job. So a member waits only for descents that are under way, which hold what they
+ * need to end; while one at the head of the queue waits for them nobody else begins. What one member
+ * cannot do alone on the device is the device's failure. A number's bits do not depend on any of this.
  */
 #include "gpu/gang.h"
 
@@ -32,9 +38,18 @@ struct hvi_gang {
   bool closing, computes;
   hvi_error failure; /* HVI_OK: none */
   size_t members;
-  double busy, idle, since;     /* seconds until `since` */
-  hvi_member *batch[MOST_JOBS]; /* of the gang's thread */
+  double busy, idle, since; /* seconds until `since` */
+
+  /* of the gang's thread */
+  hvi_member *batch[MOST_JOBS];
   hvi_device_job *jobs[MOST_JOBS];
+  hvi_member *there;            /* members whose network the device has, the last to come first */
+  hvi_member *later[MOST_JOBS]; /* taken out of the batch, for lack of room for their networks */
+  size_t later_count, admitted; /* those who stayed in it */
+  hvi_member *refused;          /* has no room until a descent has ended */
+  size_t refusals;              /* one after the other */
+  size_t under_way;             /* descents, all of them in the queue or in the batch */
+  bool draining;                /* nothing begins before one of them has ended */
 };
 
 typedef hvi_status (*device_call)(hvi_member *m, hvi_error *err);
@@ -42,12 +57,11 @@ typedef hvi_status (*device_call)(hvi_member *m, hvi_error *err);
 struct hvi_member {
   hvi_gang *gang;
   hvi_device_shape shape;
-  size_t dim, numbers; /* of parameters: here, and in the device's layout */
-  hvi_device_net *net;
+  size_t dim, numbers;   /* of parameters: here, and in the device's layout */
   float *theta, *vector; /* [numbers] */
-  bool known;            /* the device has theta */
   float *x, *y;          /* [room][padded inputs], [room] */
   size_t room, wanted;
+  bool joined;    /* is one of the gang's members */
   bool puts;      /* its state, or gets it */
   float *moments; /* [2][numbers] */
   double power[2], seconds;
@@ -60,6 +74,15 @@ struct hvi_member {
   hvi_error *err;
   pthread_cond_t ready;
   hvi_member *next;
+
+  /* of the gang's thread */
+  hvi_device_net *net; /* NULL: put aside, or not made yet */
+  hvi_member *beside;  /* the next one there */
+  bool bare;           /* the network there has no parameters yet */
+  bool stays;          /* is in the batch */
+  bool under_way;      /* in the midst of a descent */
+  float *aside;        /* [2][numbers] of one that was put aside */
+  double aside_power[2];
 };
 
 /* Before a change of what the device does, or of whether anybody is there. */
@@ -88,11 +111,12 @@ static size_t gather(hvi_gang *g) {
   const hvi_member *model = g->first;
   hvi_member *m = g->first;
   size_t count = 0;
+  while (g->draining && !model->under_way) model = model->next;
   g->first = g->last = NULL;
   for (hvi_member *next; m; m = next) {
     next = m->next;
     const bool joins = !model->call && !m->call && m->kind == model->kind && count < MOST_JOBS &&
-                       same_shape(&m->shape, &model->shape);
+                       (m->under_way || !g->draining) && same_shape(&m->shape, &model->shape);
     if (joins || m == model)
       g->batch[count++] = m;
     else
@@ -107,15 +131,63 @@ static float *take(const hvi_member *m, size_t count) {
   return p ? memset(p, 0, count * sizeof *p) : NULL;
 }
 
-/* Calls of the device for one member. */
-static hvi_status make(hvi_member *m, hvi_error *err) {
+static void free_net(hvi_member *m) {
+  hvi_member **at = &m->gang->there;
+  if (!m->net) return;
+  while (*at != m) at = &(*at)->beside;
+  *at = m->beside;
+  m->gang->functions->net_free(m->net);
+  m->net = NULL;
+}
+
+/* The parameters are here anyway. */
+static hvi_status put_aside(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
-  m->theta = take(m, m->numbers);
-  m->vector = take(m, m->numbers);
-  m->moments = hvi_alloc(2 * m->numbers, sizeof *m->moments);
+  if (!m->aside) m->aside = hvi_alloc(2 * m->numbers, sizeof *m->aside);
+  if (!m->aside) return hvi_error_memory(err, "a network beside the device");
+  HVI_TRY(f->state_get(m->net, m->aside_power, m->aside, m->aside + m->numbers, err));
+  free_net(m);
+  return HVI_OK;
+}
+
+/* Puts at most so many members aside, the last to come first; *gone: how many. Whoever comes in turns
+ * with many others then disturbs few of them. */
+static hvi_status make_way(hvi_gang *g, size_t most, size_t *gone, hvi_error *err) {
+  *gone = 0;
+  for (hvi_member *m = g->there, *next; m && *gone < most; m = next) {
+    next = m->beside;
+    if (m->stays || m->under_way) continue;
+    HVI_TRY(put_aside(m, err));
+    ++*gone;
+  }
+  return HVI_OK;
+}
+
+/* The member's network is there, and its state as it was; others are put aside for it. */
+static hvi_status come(hvi_member *m, hvi_error *err) {
+  hvi_gang *g = m->gang;
+  const hvi_device_functions *f = g->functions;
+  hvi_status status;
+  size_t gone = 1;
+  if (m->net) return HVI_OK;
+  while ((status = f->net_new(&m->net, g->device, &m->shape, err)) == HVI_ERROR_MEMORY && gone > 0)
+    HVI_TRY(make_way(g, 1, &gone, err));
+  if (status) return status;
+  m->beside = g->there;
+  g->there = m;
+  m->bare = true;
+  return m->aside ? f->state_put(m->net, m->aside_power, m->aside, m->aside + m->numbers, err)
+                  : HVI_OK;
+}
+
+/* Calls of the device for one member, which may be made again where memory was lacking. */
+static hvi_status make(hvi_member *m, hvi_error *err) {
+  if (!m->theta) m->theta = take(m, m->numbers);
+  if (!m->vector) m->vector = take(m, m->numbers);
+  if (!m->moments) m->moments = hvi_alloc(2 * m->numbers, sizeof *m->moments);
   if (!m->theta || !m->vector || !m->moments)
     return hvi_error_memory(err, "a network's way to the device");
-  return f->net_new(&m->net, m->gang->device, &m->shape, err);
+  return come(m, err);
 }
 
 static hvi_status release(hvi_member *m, hvi_error *err) {
@@ -124,7 +196,7 @@ static hvi_status release(hvi_member *m, hvi_error *err) {
   float *const buffers[] = {m->theta, m->vector, m->x, m->y};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
     if (buffers[i]) f->host_free(buffers[i]);
-  if (m->net) f->net_free(m->net);
+  free_net(m);
   return HVI_OK;
 }
 
@@ -132,6 +204,7 @@ static hvi_status make_room(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   if (m->x) f->host_free(m->x);
   if (m->y) f->host_free(m->y);
+  m->x = m->y = NULL;
   m->room = 0;
   m->x = take(m, m->wanted * hvi_device_padded(m->shape.width[0]));
   m->y = take(m, m->wanted);
@@ -143,41 +216,139 @@ static hvi_status make_room(hvi_member *m, hvi_error *err) {
 static hvi_status move_state(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   float *first = m->moments, *second = first + m->numbers;
+  HVI_TRY(come(m, err));
   return m->puts ? f->state_put(m->net, m->power, first, second, err)
                  : f->state_get(m->net, m->power, first, second, err);
 }
 
-/* What the head of the queue asks for; the lock is let go meanwhile. */
-static void serve_some(hvi_gang *g) {
-  const size_t count = gather(g);
-  hvi_member *head = g->batch[0];
-  const size_t steps = g->first ? STEPS_OF_MANY : STEPS;
-  hvi_status status = g->failure.status;
-  hvi_error why = g->failure;
-  if (!status || head->call == release) {
-    count_seconds(g);
-    g->computes = !head->call;
-    pthread_mutex_unlock(&g->lock);
-    for (size_t i = 0; i < count; i++) g->jobs[i] = &g->batch[i]->job;
-    status = head->call ? head->call(head, &why)
-                        : g->functions->run(g->device, head->kind, g->jobs, count, steps, &why);
-    pthread_mutex_lock(&g->lock);
-    count_seconds(g);
-    g->computes = false;
-    g->members += head->call == make && head->net;
-    g->members -= head->call == release && head->net;
-    if (status && head->call != make) g->failure = why, g->failure.status = status;
+/* One that finds no room, with all that can be put aside. It waits for descents of others to end, unless
+ * there are none, or none of them finds room either. */
+static hvi_status refuse(hvi_gang *g, hvi_member *m, hvi_error *err) {
+  const size_t others = g->under_way - m->under_way;
+  const hvi_error why = *err;
+  if (others == 0 || g->refusals++ > g->under_way)
+    return hvi_error_set(err, HVI_ERROR_MEMORY, "%.300s, with no other network there", why.text);
+  g->refused = m;
+  g->draining = true;
+  return HVI_OK;
+}
+
+/* Leaves those of the batch that the device has room for, in their order. Those who were put aside for
+ * the first ones are out, too: they are of one size, and would find no room. */
+static hvi_status admit(hvi_gang *g, size_t *count, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  size_t in = 0;
+  for (size_t i = 0; i < *count; i++) {
+    hvi_member *m = g->batch[i];
+    if (!status) status = come(m, err);
+    if (status && status != HVI_ERROR_MEMORY) return status;
+    m->stays = m->net;
+    *(m->net ? &g->batch[in++] : &g->later[g->later_count++]) = m;
   }
-  if (status && head->err) *head->err = why;
+  *count = g->admitted = in;
+  if (in > 0) return HVI_OK;
+  HVI_TRY(refuse(g, g->later[0], err));
+  memmove(g->later, g->later + 1, --g->later_count * sizeof *g->later);
+  return HVI_OK;
+}
+
+/* The first half of the jobs, or none where there is no room for the one. */
+static hvi_status cut(hvi_gang *g, size_t *count, hvi_error *err) {
+  if (*count == 1) HVI_TRY(refuse(g, g->batch[0], err));
+  for (size_t i = *count / 2; i < *count; i++) g->batch[i]->stays = false;
+  *count /= 2;
+  return HVI_OK;
+}
+
+/* Has the device run jobs of the batch, *count in the end. */
+static hvi_status run_jobs(hvi_gang *g, size_t *count, size_t steps, hvi_error *err) {
+  hvi_status status = admit(g, count, err);
+  for (size_t way = 1, gone; !status && *count > 0; way *= 2) {
+    for (size_t i = 0; i < *count; i++) {
+      hvi_member *m = g->batch[i];
+      g->jobs[i] = &m->job;
+      m->job.net = m->net;
+      if (m->bare) m->job.theta = m->theta;
+    }
+    status = g->functions->run(g->device, g->batch[0]->kind, g->jobs, *count, steps, err);
+    if (!status) g->refusals = 0;
+    if (status != HVI_ERROR_MEMORY) break;
+    const hvi_error why = *err;
+    status = make_way(g, way, &gone, err);
+    if (status || gone > 0) continue;
+    *err = why;
+    status = cut(g, count, err);
+  }
+  for (size_t i = 0; i < *count; i++) g->batch[i]->stays = false;
+  return status;
+}
+
+static hvi_status run_call(hvi_gang *g, size_t *count, hvi_error *err) {
+  hvi_member *m = g->batch[0];
+  const hvi_status status = m->call(m, err);
+  if (status != HVI_ERROR_MEMORY) return status;
+  HVI_TRY(refuse(g, m, err));
+  *count = 0;
+  return HVI_OK;
+}
+
+/* Those who were not served come before others, in their order. One without room that is under way goes
+ * to the end instead, and they with it, so that each of those under way is the first in its turn. */
+static void put_back(hvi_gang *g, size_t served) {
+  hvi_member *refused = g->refused, *rest = g->first, *last = g->last;
+  const bool behind = refused && refused->under_way;
+  if (!behind) g->first = g->last = NULL;
+  if (refused && !behind) append(g, refused);
+  for (size_t i = 0; i < g->later_count; i++) append(g, g->later[i]);
+  for (size_t i = served; i < g->admitted; i++)
+    if (g->batch[i] != refused) append(g, g->batch[i]);
+  if (behind) append(g, refused);
+  if (!behind && rest) *(g->first ? &g->last->next : &g->first) = rest, g->last = last;
+  g->later_count = g->admitted = 0;
+  g->refused = NULL;
+}
+
+/* Those who were served go on, or stay in the queue. */
+static void let_go(hvi_gang *g, size_t count, hvi_status status) {
   for (size_t i = 0; i < count; i++) {
     hvi_member *m = g->batch[i];
     m->waiting = !status && !m->call && !m->job.done;
     m->status = status;
+    if (!m->call) m->bare = false;
+    if (m->under_way && !m->waiting) g->draining = false;
+    g->under_way -= m->under_way;
+    g->under_way += m->under_way = m->waiting;
     if (m->waiting)
       append(g, m);
     else
       pthread_cond_signal(&m->ready);
   }
+  put_back(g, count);
+}
+
+/* What the head of the queue asks for; the lock is let go meanwhile. */
+static void serve_some(hvi_gang *g) {
+  size_t count = gather(g);
+  hvi_member *head = g->batch[0];
+  const device_call call = head->call;
+  const size_t steps = g->first ? STEPS_OF_MANY : STEPS;
+  hvi_status status = g->failure.status;
+  hvi_error why = g->failure;
+  if (!status || call == release) {
+    count_seconds(g);
+    g->computes = !call;
+    pthread_mutex_unlock(&g->lock);
+    status = call ? run_call(g, &count, &why) : run_jobs(g, &count, steps, &why);
+    pthread_mutex_lock(&g->lock);
+    count_seconds(g);
+    g->computes = false;
+    g->members -= head->joined;
+    head->joined = call == make ? !status && count > 0 : head->joined && call != release;
+    g->members += head->joined;
+    if (status) g->failure = why, g->failure.status = status;
+  }
+  if (status && head->err) *head->err = why;
+  let_go(g, count, status);
 }
 
 static void *serve(void *gang) {
@@ -219,9 +390,12 @@ hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *funct
   pthread_cond_init(&g->work, NULL);
   if (!status && pthread_create(&g->thread, NULL, serve, g) != 0)
     status = hvi_error_set(err, HVI_ERROR_MEMORY, "the system gives no thread for the device");
-  if (!status) *gang = g;
-  if (status && g->device) functions->close(g->device);
-  if (status) hvi_free(g);
+  *gang = status ? NULL : g;
+  if (!status) return HVI_OK;
+  if (g->device) functions->close(g->device);
+  pthread_cond_destroy(&g->work);
+  pthread_mutex_destroy(&g->lock);
+  hvi_free(g);
   return status;
 }
 
@@ -297,6 +471,7 @@ void hvi_member_free(hvi_member *m) {
   ask(m, release, NULL);
   pthread_cond_destroy(&m->ready);
   hvi_free(m->moments);
+  hvi_free(m->aside);
   hvi_free(m);
 }
 
@@ -352,15 +527,14 @@ static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta, co
     memcpy(to + i * row, x + i * x_row, m->shape.width[0] * sizeof *x);
   const bool changed = pack(m, m->theta, theta);
   m->kind = kind;
-  m->job.net = m->net;
   m->job.rows = rows;
   m->job.x = to;
   m->job.y = m->y;
-  m->job.theta = changed || !m->known ? m->theta : NULL;
+  m->job.theta = changed ? m->theta : NULL;
   m->job.result = m->vector;
-  m->known = ask(m, NULL, NULL) == HVI_OK;
+  const bool done = ask(m, NULL, NULL) == HVI_OK;
   m->seconds += m->job.seconds;
-  return m->known;
+  return done;
 }
 
 void hvi_member_eval(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,

@@ -7,6 +7,9 @@
  * join. So the solver, its checkpoints and every method are the same code on both, and a device is
  * busy as long as any thread has something to compute.
  *
+ * There may be more members than the device has memory for: some are put aside in turns, and compute the
+ * same bits. Only what does not fit there alone is a failure.
+ *
  * A device that fails takes the gang with it: from then on nothing more is computed, outputs are NaN,
  * parameters and states stay what they are, and hvi_gang_failure tells why. Whoever runs the solver
  * asks after each step, and goes back to the last checkpoint.
@@ -28,7 +31,7 @@ hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *funct
 void hvi_gang_close(hvi_gang *gang);
 /* "NVIDIA H200 ..." and the level that checkpoints carry. */
 const hvi_device_about *hvi_gang_about(const hvi_gang *gang);
-/* HVI_OK, or why the device no longer computes. */
+/* HVI_OK, or why the device no longer computes; HVI_ERROR_MEMORY: it has no room for one member alone. */
 hvi_status hvi_gang_failure(hvi_gang *gang, hvi_error *err);
 /* Seconds that the device has computed, and that it had nothing to do while members existed. */
 void hvi_gang_seconds(hvi_gang *gang, double *busy, double *idle);

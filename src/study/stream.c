@@ -117,9 +117,8 @@ static hvi_status begin(hvi_shared_stream *s, const hvi_task *task, uint64_t see
   hvi_collector *c = NULL;
   take(s);
   double *price = hvi_alloc_doubles(s->batches + 1);
-  const hvi_status status = price
-                                ? hvi_collector_new(&c, task->env, task->policy, seed, 1, rows, err)
-                                : hvi_error_memory(err, "a stream");
+  hvi_status status = price ? HVI_OK : hvi_error_memory(err, "a stream");
+  if (price) status = hvi_collector_new(&c, task->env, task->policy, seed, 1, rows, err);
   if (status) hvi_free(price);
   give_back(s);
   if (status) return status;
@@ -148,12 +147,6 @@ hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *
   return status;
 }
 
-static void wait_for(hvi_shared_stream *s) {
-  const double start = hvi_clock_now();
-  pthread_cond_wait(&s->made, &s->among->lock);
-  s->among->waited += hvi_clock_now() - start;
-}
-
 /* Has the first batches made; with the lock. */
 static hvi_status reach(hvi_shared_stream *s, size_t batches, hvi_error *err) {
   hvi_streams *all = s->among;
@@ -163,10 +156,12 @@ static hvi_status reach(hvi_shared_stream *s, size_t batches, hvi_error *err) {
   }
   while (s->priced < batches) {
     if (s->failure.status) return hvi_error_set(err, s->failure.status, "%s", s->failure.text);
+    const double start = hvi_clock_now();
     if (s->taken || all->thread_count > 0)
-      wait_for(s);
+      pthread_cond_wait(&s->made, &all->lock);
     else
       HVI_TRY(make(s, batches, err));
+    all->waited += hvi_clock_now() - start;
   }
   return HVI_OK;
 }

@@ -29,7 +29,7 @@ typedef struct hvi_streams {
   size_t thread_count;
   bool ended;
   size_t readers; /* so far */
-  double waited;  /* seconds of all readers, while others made what they wanted */
+  double waited;  /* seconds of all readers, until what they wanted was made */
   size_t count;
   hvi_shared_stream *streams; /* [count] */
 } hvi_streams;

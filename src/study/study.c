@@ -450,12 +450,6 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   return status;
 }
 
-static bool is_among(const hvi_claims *claims, size_t count, const char *id) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(claims[i].experiment, id) == 0) return true;
-  return false;
-}
-
 /* A shallow copy of the list is enough: only the earlier ones, at its end, are this file's own. */
 hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err) {
   const char *const *ids = hvi_study_ids();
@@ -467,10 +461,11 @@ hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t coun
   for (size_t i = 0; ids[i]; i++) {
     HVI_OWN char *folder = hvi_path_join(out, ids[i], "");
     HVI_OWN char *path = folder ? hvi_path_join(folder, "claims.json", "") : NULL;
-    if (!path || is_among(claims, count, ids[i])) continue;
-    if (hvi_claims_read(&list[shown], path, NULL) || strcmp(list[shown].experiment, ids[i]) != 0)
-      continue;
-    hvi_study_attach_full(&list[shown++], out);
+    size_t k = 0;
+    while (k < count && strcmp(claims[k].experiment, ids[i]) != 0) k++;
+    if (path && k == count && !hvi_claims_read(&list[shown], path, NULL) &&
+        strcmp(list[shown].experiment, ids[i]) == 0)
+      hvi_study_attach_full(&list[shown++], out);
   }
   const hvi_status status = hvi_claims_page(list, shown, out, err);
   for (size_t i = count; i < shown; i++) hvi_claims_clear(&list[i]);

@@ -25,10 +25,9 @@ typedef struct pool {
 static size_t choose_group(const pool *p, size_t worker) {
   const size_t own = p->at[worker];
   if (own != NONE && p->groups[own].waiting) return own;
-  for (size_t g = 0; g < p->group_count; g++)
-    if (p->groups[g].waiting && !p->groups[g].active) return g;
-  for (size_t g = 0; g < p->group_count; g++)
-    if (p->groups[g].waiting) return g;
+  for (int others = 0; others < 2; others++)
+    for (size_t g = 0; g < p->group_count; g++)
+      if (p->groups[g].waiting && (others || !p->groups[g].active)) return g;
   return NONE;
 }
 

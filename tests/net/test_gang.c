@@ -1,5 +1,6 @@
 /* Networks on an emulated device: what members compute against networks of doubles here, descents
- * against the optimizers, many threads against one alone, and a device that is lost. */
+ * against the optimizers, many threads against one alone, a device that is lost, and one that is too small
+ * for all. */
 #include "support/emulated_device.h"
 #include "support/networks.h"
 
@@ -197,6 +198,21 @@ static void keep(learner *a, const double *x, size_t n) {
   a->count += n;
 }
 
+/* More rows than a batch has, as a test set: they are gathered in place. */
+enum { MANY_ROWS = 4 };
+static void look_at_many(learner *a, const double *theta) {
+  hvi_member *member = hvi_mlp_member(a->m);
+  const size_t in = hvi_mlp_of(a->m)->net->in, rows = MANY_ROWS * a->m->out;
+  double *y = calloc(rows, sizeof *y);
+  size_t row;
+  float *x = hvi_member_inputs(member, rows, &row);
+  for (size_t i = 0; x && i < rows * in; i++)
+    x[i / in * row + i % in] = 0.01F * (float)((i * 37 + a->index) % 200);
+  hvi_member_eval(member, theta, NULL, 0, rows, y);
+  keep(a, y, rows);
+  free(y);
+}
+
 static void *learn(void *context) {
   learner *a = context;
   hvi_model *m = a->m;
@@ -214,6 +230,7 @@ static void *learn(void *context) {
     keep(a, hvi_surrogate_gradient(&b.l), m->dim);
     m->ops->jvp(m, b.l.now->cache, b.l.now->theta, b.l.gradient, b.l.weighted);
     keep(a, b.l.weighted, m->out);
+    if (round % 4 == a->index % 4) look_at_many(a, b.l.now->theta);
   }
   hvi_member_move_state(hvi_mlp_member(m), power, v, v + m->dim, false);
   keep(a, power, 2);
@@ -237,15 +254,10 @@ static void learn_together(learner *many, hvi_gang *g) {
   for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
-static void many_threads_compute_what_one_does_alone(void **state) {
-  (void)state;
-  learner many[THREADS] = {{0}};
-  hvi_gang *g = open_gang((emulation){0});
-  learn_together(many, g);
-  hvi_gang_close(g);
-  assert_true(emulated.most_jobs > 1 && emulated.joined > 0);
+/* Frees what they have learned. */
+static void check_against_alone(learner *many) {
   for (size_t i = 0; i < THREADS; i++) {
-    g = open_gang((emulation){0});
+    hvi_gang *g = open_gang((emulation){0});
     learner alone = {join(g, &cases[i % 2 ? 1 : 5]), .index = i, .rounds = ROUNDS};
     learn(&alone);
     hvi_gang_close(g);
@@ -254,6 +266,84 @@ static void many_threads_compute_what_one_does_alone(void **state) {
     check_same_bits(many[i].results, alone.results, alone.count);
     check_near(many[i].seconds, alone.seconds, 1e-9);
     free(many[i].results), free(alone.results);
+  }
+}
+
+static void many_threads_compute_what_one_does_alone(void **state) {
+  (void)state;
+  learner many[THREADS] = {{0}};
+  hvi_gang *g = open_gang((emulation){0});
+  learn_together(many, g);
+  hvi_gang_close(g);
+  assert_true(emulated.most_jobs > 1 && emulated.joined > 0 && emulated.most_nets == THREADS);
+  check_against_alone(many);
+}
+
+/* Bytes that one learner needs at most. */
+static size_t bytes_of(const network_case *c) {
+  hvi_device_shape s = {.layer_count = c->layer_count, .width = {c->in}};
+  memcpy(s.width + 1, c->widths, c->layer_count * sizeof *s.width);
+  const size_t rows = MANY_ROWS * c->rows;
+  return emulated_net_bytes(&s) + emulated_row_bytes(&s, rows) + emulated_step_bytes(&s, rows);
+}
+
+static size_t bytes_of_one(void) {
+  const size_t a = bytes_of(&cases[1]), b = bytes_of(&cases[5]);
+  return a > b ? a : b;
+}
+
+/* From room for one alone to room for nearly all: the same bits, in turns. */
+static void members_take_turns_where_memory_is_short(void **state) {
+  (void)state;
+  const double shares[] = {1.0, 1.2, 1.5, 2.0, 3.0, 4.5};
+  for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+    learner many[THREADS] = {{0}};
+    hvi_error err;
+    const size_t memory = (size_t)(shares[k] * (double)bytes_of_one());
+    hvi_gang *g = open_gang((emulation){.memory = memory});
+    learn_together(many, g);
+    check_ok(hvi_gang_failure(g, &err), &err);
+    hvi_gang_close(g);
+    assert_true(emulated.refused > 0);
+    assert_true(emulated.most_jobs > 1 || shares[k] < 1.5); /* together where there is room */
+    check_against_alone(many);
+  }
+}
+
+/* What does not fit alone is told, and lets all go: the network itself, its rows, values of a step. */
+static void what_does_not_fit_alone_is_a_failure(void **state) {
+  (void)state;
+  const network_case *c = &cases[5];
+  hvi_error err;
+  hvi_member *none;
+  hvi_model *m = make_network(c, 1, true);
+  hvi_gang *g = open_gang((emulation){.memory = 100});
+  check_error(hvi_member_new(&none, g, hvi_mlp_of(m)->net, &err), HVI_ERROR_MEMORY, &err,
+              "the emulated device has no memory for a network, with no other network there");
+  check_error(hvi_gang_failure(g, &err), HVI_ERROR_MEMORY, &err, "with no other network there");
+  hvi_gang_close(g);
+  hvi_model_free(m);
+  for (size_t less = 1; less < bytes_of_one() / 2; less += bytes_of_one() / 5) {
+    learner many[THREADS] = {{0}};
+    g = open_gang((emulation){.memory = bytes_of_one() - less});
+    learn_together(many, g);
+    check_error(hvi_gang_failure(g, &err), HVI_ERROR_MEMORY, &err, "with no other network there");
+    hvi_gang_close(g);
+    for (size_t i = 0; i < THREADS; i++) free(many[i].results);
+  }
+}
+
+/* Wherever it is lost while members come and go. */
+static void a_small_device_is_lost(void **state) {
+  (void)state;
+  for (size_t at = 150; at < 900; at += 95) { /* 24 have joined by then */
+    learner many[THREADS] = {{0}};
+    hvi_error err;
+    hvi_gang *g = open_gang((emulation){.memory = 2 * bytes_of_one(), .fail_call = at});
+    learn_together(many, g);
+    check_error(hvi_gang_failure(g, &err), HVI_ERROR_IO, &err, "lost");
+    hvi_gang_close(g);
+    for (size_t i = 0; i < THREADS; i++) free(many[i].results);
   }
 }
 
@@ -373,6 +463,9 @@ int main(void) {
       cmocka_unit_test(products_are_those_of_doubles),
       cmocka_unit_test(descents_are_those_of_the_optimizers),
       cmocka_unit_test(many_threads_compute_what_one_does_alone),
+      cmocka_unit_test(members_take_turns_where_memory_is_short),
+      cmocka_unit_test(what_does_not_fit_alone_is_a_failure),
+      cmocka_unit_test(a_small_device_is_lost),
       cmocka_unit_test(the_state_moves_with_a_network),
       cmocka_unit_test(a_lost_device_gives_nothing),
       cmocka_unit_test(a_lost_device_lets_all_go),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # --device: none there, and an emulated one as module `gpu`: reproduce, evaluate, info; lost half-way,
-# and taken up again on another device.
+# taken up again on another device, and with little memory.
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 build_json
@@ -68,6 +68,20 @@ cmp -s one two || fail "two runs on a device differ"
 bits cpu/small/runs.csv >two
 ! cmp -s one two || fail "the emulated device has the bits of the processor"
 
+# room for two of six cells, then for none
+HVI_EMULATED_MEMORY=6000 expect 0 reproduce study.yaml --out little --device gpu
+bits little/small/runs.csv >two
+cmp -s one two || fail "with little memory the device has other bits"
+for how in gpu auto; do
+  HVI_EMULATED_MEMORY=1500 expect $system reproduce study.yaml --out none --device $how -q
+  [[ $(wc -l <err) == 1 ]] || fail "not one line about a device without room"
+  said err '^hvi: the emulated device has no memory for .*, with no other network there; .*--device cpu --accept-other-bits$'
+done
+expect 0 reproduce study.yaml --out none --resume --device cpu --accept-other-bits
+bits cpu/small/runs.csv >three
+bits none/small/runs.csv >two
+cmp -s two three || fail "after a device without room the processor has other bits"
+
 # lost half-way: a line with how to go on
 HVI_EMULATED_FAILS=40 expect $system reproduce study.yaml --out lost --device gpu -q
 [[ $(wc -l <err) == 1 ]] || fail "not one line about a device that is lost"
@@ -82,6 +96,13 @@ refused $input 'emulated.*--device says.*--accept-other-bits' reproduce study.ya
 expect 0 reproduce study.yaml --out other --resume --device cpu --accept-other-bits
 grep -q '"level": ".*emulated.*+mixed"' other/small/claims.json || fail "claims.json does not name both"
 
+# and begun on the processor
+expect 0 reproduce study.yaml --out begun
+rm begun/small/claims.json
+refused $input '--device says.*--accept-other-bits' reproduce study.yaml --out begun --resume --device gpu -q
+expect 0 reproduce study.yaml --out begun --resume --device gpu --accept-other-bits
+grep -q '"level": ".*emulated.*+mixed"' begun/small/claims.json || fail "claims.json does not name both"
+
 # the same for one network
 expect 0 "${evaluate[@]}" --out whole --device gpu
 HVI_EMULATED_FAILS=20 expect $system "${evaluate[@]}" --out broken --device gpu
@@ -91,5 +112,19 @@ bits whole.csv >one
 bits broken.csv >two
 cmp -s one two || fail "evaluate, taken up again: other bits"
 refused $input 'emulated.*--device says.*--accept-other-bits' "${evaluate[@]}" --out broken --resume -q
+expect 0 "${evaluate[@]}" --steps 8 --out broken --resume --accept-other-bits
+grep -aq 'emulated+mixed' broken.checkpoint || fail "evaluate, from the device to the processor: both are not named"
+expect 0 "${evaluate[@]}" --steps 4 --out here
+refused $input '--device says.*--accept-other-bits' "${evaluate[@]}" --out here --resume --device gpu -q
+expect 0 "${evaluate[@]}" --out here --resume --device gpu --accept-other-bits
+grep -aq 'emulated+mixed' here.checkpoint || fail "evaluate, from the processor to the device: both are not named"
+
+# no room for it
+HVI_EMULATED_MEMORY=1500 expect $system "${evaluate[@]}" --out tight --device gpu -q
+[[ $(wc -l <err) == 1 ]] || fail "evaluate: not one line about a device without room"
+said err '^hvi: the emulated device has no memory for .*, with no other network there; .*--device cpu'
+HVI_EMULATED_MEMORY=1500 expect 0 "${evaluate[@]}" --out tight --device auto --fresh
+said err '^hvi: --device auto is the CPU: the emulated device has no memory for .*, with no other network there$'
+! grep -aq emulated tight.checkpoint || fail "evaluate: a device without room is named"
 expect 0 "${evaluate[@]}" --out second --device gpu --method lm
 said err '^hvi: this network, or this method, stays on the CPU$'

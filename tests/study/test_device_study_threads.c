@@ -1,4 +1,5 @@
-/* Studies of kind value on a device, an emulated one: all cells at once, resumed, and lost. */
+/* Studies of kind value on a device, an emulated one: all cells at once or as many as it has room for,
+ * resumed, lost, and taken to the processor and back. */
 #include "study/running.h"
 
 #include "gpu/gang.h"
@@ -27,7 +28,7 @@ static const char *study_text(const char *id, extent x, const char *size) {
                    " stand_in: {states: 30, rollouts: 3, horizon: 50}}]\n"
                    "  hidden: [8]\n  gamma: 0.9\n%s%smethods:\n",
                    id, x.seed, x.seeds, size, strstr(size, "offline") ? "  gap: true\n" : "",
-                   strstr(id, "lost") ? "  checkpoint: 0\n" : "");
+                   strstr(id, "lost") || strstr(id, "moved") ? "  checkpoint: 0\n" : "");
   for (size_t i = x.first; i < x.end; i++)
     n += snprintf(text + n, sizeof text - (size_t)n, "  - %s\n", methods[i][1]);
   return text;
@@ -61,6 +62,16 @@ static void note(void *context, const char *line) {
   if (strstr(line, "bottleneck")) snprintf(o->summary, sizeof o->summary, "%s", line);
 }
 
+/* What a cell needs of a device that has so many rows at most. */
+static size_t bytes_of_cell(size_t rows) {
+  hvi_env *env = NULL;
+  hvi_error err;
+  check_ok(hvi_env_new(&env, "lqr", &err), &err);
+  const hvi_device_shape s = {.layer_count = 2, .width = {env->obs, 8, 1}};
+  hvi_env_free(env);
+  return emulated_net_bytes(&s) + emulated_row_bytes(&s, rows) + emulated_step_bytes(&s, rows);
+}
+
 /* A study on a device of its own; how it ends is the caller's business. */
 static hvi_status run_on(emulation how, const char *text, hvi_study_settings s, observer *o,
                          bool *stopped, hvi_claims *claims, hvi_error *err) {
@@ -75,15 +86,19 @@ static hvi_status run_on(emulation how, const char *text, hvi_study_settings s, 
 }
 
 /* It must end. */
-static observer finish_on(const char *text, hvi_study_settings s) {
+static observer finish_with(emulation how, const char *text, hvi_study_settings s) {
   observer o = {0};
   bool stopped = true;
   hvi_claims claims;
   hvi_error err;
-  check_ok(run_on((emulation){0}, text, s, &o, &stopped, &claims, &err), &err);
+  check_ok(run_on(how, text, s, &o, &stopped, &claims, &err), &err);
   assert_false(stopped);
   hvi_claims_clear(&claims);
   return o;
+}
+
+static observer finish_on(const char *text, hvi_study_settings s) {
+  return finish_with((emulation){0}, text, s);
 }
 
 /* The rows of the one cell are among those of all, clocks apart; how many there are. */
@@ -135,9 +150,8 @@ static void a_cell_does_not_see_the_others(void **state) {
 
 /* The device computes with as many digits: first-order cells end where those of the processor do,
  * and second-order ones, which run there, in the same bits. */
-static void it_ends_where_the_processor_ends(void **state) {
-  finish_study(study_text("here", whole, online), (hvi_study_settings){.out = *state});
-  csv a = read_csv(in(*state, "here/runs.csv")), b = read_csv(in(*state, "all/runs.csv"));
+static void check_ends(const char *here, const char *there) {
+  csv a = read_csv(here), b = read_csv(there);
   size_t others = 0;
   assert_int_equal(a.rows, b.rows);
   for (size_t i = 0; i < a.rows; i++) {
@@ -148,6 +162,11 @@ static void it_ends_where_the_processor_ends(void **state) {
   }
   assert_true(others > 0);
   free_csv(&a), free_csv(&b);
+}
+
+static void it_ends_where_the_processor_ends(void **state) {
+  finish_study(study_text("here", whole, online), (hvi_study_settings){.out = *state});
+  check_ends(in(*state, "here/runs.csv"), in(*state, "all/runs.csv"));
 }
 
 /* Stopped anywhere and resumed, with as few collecting threads as one: the same rows. */
@@ -172,10 +191,11 @@ static void resuming_gives_the_same_bits(void **state) {
   assert_true(stops >= 3);
 }
 
-/* A device that fails half-way leaves no result, and nothing is lost. */
+/* A device that is lost at any call, while there is room for all or for two, leaves no result, and
+ * nothing is lost. */
 static void a_lost_device_is_told_and_nothing_is_lost(void **state) {
   size_t failures = 0;
-  for (size_t at = 5; at < 60; at += 20) {
+  for (size_t at = 7; at < 260; at += 36) {
     observer o = {0};
     bool stopped = false;
     hvi_claims claims = {0};
@@ -184,7 +204,7 @@ static void a_lost_device_is_told_and_nothing_is_lost(void **state) {
     snprintf(id, sizeof id, "lost-%zu", at);
     snprintf(path, sizeof path, "%s/claims.json", id);
     hvi_study_settings s = {.out = *state};
-    const emulation how = {.fail_at = at};
+    const emulation how = {.fail_call = at, .memory = at % 8 == 3 ? 2 * bytes_of_cell(30) : 0};
     const hvi_status status =
         run_on(how, study_text(id, whole, online), s, &o, &stopped, &claims, &err);
     failures += status != HVI_OK;
@@ -195,7 +215,70 @@ static void a_lost_device_is_told_and_nothing_is_lost(void **state) {
     finish_on(study_text(id, whole, online), s);
     same_tables(in(*state, "all"), in(*state, id));
   }
-  assert_true(failures >= 2);
+  assert_true(failures >= 5);
+}
+
+/* With too little memory for all, as many learn at once as there is room for: the same bits. */
+static void cells_take_turns_where_memory_is_short(void **state) {
+  const char *const sizes[] = {online, offline}, *const ids[] = {"all", "fixed"};
+  const size_t rows[] = {30, 60}; /* of the test set, and of the data of the gap */
+  size_t refused = 0;
+  for (size_t k = 0; k < 2; k++)
+    for (size_t room = 1; room <= 4; room += 3) {
+      char id[32];
+      snprintf(id, sizeof id, "small-%s-%zu", ids[k], room);
+      const emulation how = {.memory = room * bytes_of_cell(rows[k])};
+      finish_with(how, study_text(id, whole, sizes[k]), (hvi_study_settings){.out = *state});
+      refused += emulated.refused;
+      assert_true(same_tables(in(*state, ids[k]), in(*state, id)) > METHODS);
+    }
+  assert_true(refused > 0); /* there was too little indeed */
+}
+
+/* No room for one: told, and another device, or the processor, goes on. */
+static void no_room_for_one_cell_is_told(void **state) {
+  observer o = {0};
+  bool stopped = false;
+  hvi_claims claims = {0};
+  hvi_error err;
+  hvi_study_settings s = {.out = *state};
+  const emulation how = {.memory = bytes_of_cell(30) - 1};
+  const char *text = study_text("tight", whole, online);
+  check_error(run_on(how, text, s, &o, &stopped, &claims, &err), HVI_ERROR_MEMORY, &err,
+              "with no other network there");
+  assert_false(exists(in(*state, "tight/claims.json")));
+  s.resume = true;
+  finish_on(study_text("tight", whole, online), s);
+  assert_true(same_tables(in(*state, "all"), in(*state, "tight")) > METHODS);
+}
+
+/* Begun on one and ended on the other, with cells stopped in the midst: it ends where both do, and the
+ * result says so. */
+static void a_study_changes_to_the_device_and_back(void **state) {
+  for (int first = 0; first < 2; first++) {
+    const char *id = first ? "moved-away" : "moved-here";
+    hvi_study_settings s = {.out = *state, .threads = 2};
+    for (int part = 0; part < 2; part++) {
+      observer o = {.stop_after = part ? 0 : 60};
+      bool stopped = false;
+      hvi_study *study = NULL;
+      hvi_claims claims = {0};
+      hvi_error err;
+      s.resume = s.accept_other_bits = part;
+      s.progress = observe, s.message = note, s.context = &o;
+      s.device = part != first ? open_gang((emulation){0}) : NULL;
+      check_ok(hvi_study_parse(&study, study_text(id, whole, online), "test", &err), &err);
+      check_ok(hvi_study_run(&claims, &stopped, study, &s, &err), &err);
+      assert_int_equal(stopped, !part);
+      if (part) assert_non_null(strstr(claims.levels, "emulated+mixed"));
+      hvi_claims_clear(&claims);
+      hvi_study_free(study);
+      hvi_gang_close(s.device);
+    }
+    char path[64];
+    snprintf(path, sizeof path, "%s/runs.csv", id);
+    check_ends(in(*state, "here/runs.csv"), in(*state, path));
+  }
 }
 
 /* What a device computed is not taken for the processor's, nor for that of another device, unless
@@ -236,6 +319,9 @@ int main(void) {
       cmocka_unit_test(it_ends_where_the_processor_ends),
       cmocka_unit_test(resuming_gives_the_same_bits),
       cmocka_unit_test(a_lost_device_is_told_and_nothing_is_lost),
+      cmocka_unit_test(cells_take_turns_where_memory_is_short),
+      cmocka_unit_test(no_room_for_one_cell_is_told),
+      cmocka_unit_test(a_study_changes_to_the_device_and_back),
       cmocka_unit_test(other_bits_are_refused),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -10,6 +10,8 @@ emulation emulated;
 
 static atomic_int inside; /* callers */
 static size_t things;     /* buffers and networks that are not given back */
+static size_t net_count;  /* of them */
+static size_t occupied;   /* bytes on the device */
 
 struct hvi_device {
   hvi_device_precision precision;
@@ -18,6 +20,7 @@ struct hvi_device {
 struct hvi_device_net {
   hvi_device_shape shape;
   size_t numbers, units; /* parameters; activations of a row, the inputs' included */
+  size_t rows;           /* that there is room for */
   float *theta, *m, *v;
   double power[2];
   double *gradient;     /* [numbers] */
@@ -44,6 +47,36 @@ static void *room(size_t count, size_t size) {
   return p;
 }
 
+/* Counts a call: whether the device is lost at it. */
+static bool lost(hvi_error *err) {
+  const bool now = ++emulated.calls == emulated.fail_call;
+  INSIST(emulated.fail_call == 0 || emulated.calls <= emulated.fail_call);
+  if (now) hvi_error_set(err, HVI_ERROR_IO, "the emulated device is lost");
+  return now;
+}
+
+/* More bytes are in use, unless there are none left. */
+static hvi_status occupy(size_t bytes, const char *what, hvi_error *err) {
+  if (emulated.memory == 0 || occupied + bytes <= emulated.memory) return occupied += bytes, HVI_OK;
+  emulated.refused++;
+  return hvi_error_set(err, HVI_ERROR_MEMORY, "the emulated device has no memory for %s", what);
+}
+
+size_t emulated_net_bytes(const hvi_device_shape *s) {
+  return 3 * hvi_device_numbers(s) * sizeof(float);
+}
+
+size_t emulated_row_bytes(const hvi_device_shape *s, size_t rows) {
+  return rows *
+         (hvi_device_padded(s->width[0]) * sizeof(float) + sizeof(float) + 4 * sizeof(double));
+}
+
+size_t emulated_step_bytes(const hvi_device_shape *s, size_t rows) {
+  size_t units = 0;
+  for (size_t l = 1; l < s->layer_count; l++) units += s->width[l];
+  return 2 * units * rows * sizeof(float);
+}
+
 static hvi_status open_device(hvi_device **d, hvi_device_precision precision, hvi_error *err) {
   (void)err;
   *d = room(1, sizeof **d);
@@ -68,8 +101,11 @@ static hvi_status describe(hvi_device *d, hvi_device_about *about, hvi_error *er
 static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
                           hvi_error *err) {
   (void)d;
-  (void)err;
   enter();
+  *net = NULL;
+  hvi_status status = lost(err) ? HVI_ERROR_IO : HVI_OK;
+  if (!status) status = occupy(emulated_net_bytes(shape), "a network", err);
+  if (status) return leave(), status;
   hvi_device_net *n = room(1, sizeof *n);
   n->shape = *shape;
   n->numbers = hvi_device_numbers(shape);
@@ -82,6 +118,7 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
   n->back = room(n->units, sizeof *n->back);
   n->power[0] = n->power[1] = 1.0;
   things++;
+  if (++net_count > emulated.most_nets) emulated.most_nets = net_count;
   *net = n;
   leave();
   return HVI_OK;
@@ -89,6 +126,8 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
 
 static void net_free(hvi_device_net *n) {
   enter();
+  occupied -= emulated_net_bytes(&n->shape) + emulated_row_bytes(&n->shape, n->rows);
+  net_count--;
   void *const arrays[] = {n->theta, n->m, n->v, n->gradient, n->value, n->back, n->x, n->y, n};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   things--;
@@ -97,24 +136,28 @@ static void net_free(hvi_device_net *n) {
 
 static hvi_status state_get(hvi_device_net *n, double power[2], float *m, float *v,
                             hvi_error *err) {
-  (void)err;
   enter();
-  memcpy(power, n->power, sizeof n->power);
-  memcpy(m, n->m, n->numbers * sizeof *m);
-  memcpy(v, n->v, n->numbers * sizeof *v);
+  const bool fails = lost(err);
+  if (!fails) {
+    memcpy(power, n->power, sizeof n->power);
+    memcpy(m, n->m, n->numbers * sizeof *m);
+    memcpy(v, n->v, n->numbers * sizeof *v);
+  }
   leave();
-  return HVI_OK;
+  return fails ? HVI_ERROR_IO : HVI_OK;
 }
 
 static hvi_status state_put(hvi_device_net *n, const double power[2], const float *m,
                             const float *v, hvi_error *err) {
-  (void)err;
   enter();
-  memcpy(n->power, power, sizeof n->power);
-  memcpy(n->m, m, n->numbers * sizeof *m);
-  memcpy(n->v, v, n->numbers * sizeof *v);
+  const bool fails = lost(err);
+  if (!fails) {
+    memcpy(n->power, power, sizeof n->power);
+    memcpy(n->m, m, n->numbers * sizeof *m);
+    memcpy(n->v, v, n->numbers * sizeof *v);
+  }
   leave();
-  return HVI_OK;
+  return fails ? HVI_ERROR_IO : HVI_OK;
 }
 
 static void *host_alloc(size_t bytes) {
@@ -390,24 +433,46 @@ static void check_jobs(hvi_device_job *const *jobs, size_t count) {
   }
 }
 
+/* As many rows as new jobs have, and the values of a step of the largest. */
+static hvi_status make_room(hvi_device_job *const *jobs, size_t count, hvi_error *err) {
+  size_t most = 0;
+  for (size_t i = 0; i < count; i++) {
+    hvi_device_net *n = jobs[i]->net;
+    const size_t step = emulated_step_bytes(&n->shape, jobs[i]->rows);
+    if (step > most) most = step;
+    if (jobs[i]->begun || jobs[i]->rows <= n->rows) continue;
+    occupied -= emulated_row_bytes(&n->shape, n->rows);
+    n->rows = 0;
+    if (occupy(emulated_row_bytes(&n->shape, jobs[i]->rows), "a batch", err))
+      return HVI_ERROR_MEMORY;
+    n->rows = jobs[i]->rows;
+  }
+  const hvi_status status = occupy(most, "the values of a step", err);
+  if (!status) occupied -= most;
+  return status;
+}
+
 static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
                       size_t count, size_t steps, hvi_error *err) {
   enter();
   INSIST(d);
   check_jobs(jobs, count);
+  const bool room_for = make_room(jobs, count, err) == HVI_OK;
   size_t begun = 0;
   for (size_t i = 0; i < count; i++) begun += jobs[i]->begun;
   emulated.joined += begun > 0 && begun < count;
-  if (count > emulated.most_jobs) emulated.most_jobs = count;
-  const bool fails = ++emulated.runs == emulated.fail_at;
+  if (room_for && count > emulated.most_jobs) emulated.most_jobs = count;
+  emulated.runs += room_for;
   INSIST(emulated.fail_at == 0 || emulated.runs <= emulated.fail_at);
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; room_for && i < count; i++)
     if (kind == HVI_DEVICE_DESCEND)
       get_on(jobs[i], steps);
     else
       run_once(kind, jobs[i]);
+  const bool fails = lost(err) || (room_for && emulated.runs == emulated.fail_at);
   leave();
-  return fails ? hvi_error_set(err, HVI_ERROR_IO, "the emulated device is lost") : HVI_OK;
+  if (fails) return hvi_error_set(err, HVI_ERROR_IO, "the emulated device is lost");
+  return room_for ? HVI_OK : HVI_ERROR_MEMORY;
 }
 
 static hvi_status measure(hvi_device *d, const hvi_device_shape *shape, size_t nets, size_t rows,

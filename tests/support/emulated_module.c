@@ -1,5 +1,5 @@
 /* The emulated device as module `gpu`, for tests of the program. HVI_EMULATED_FAILS: the run at which
- * it is lost. */
+ * it is lost; HVI_EMULATED_MEMORY: its bytes. */
 #include "emulated_device.h"
 
 #include "base/module.h"
@@ -19,10 +19,15 @@ HVI_API hvi_module hvi_module_table = {.abi = HVI_MODULE_ABI,
                                        .needs_version = hvi_version,
                                        .start = start};
 
+static size_t number(const char *name) {
+  const char *text = getenv(name);
+  return text ? strtoul(text, NULL, 10) : 0;
+}
+
 static hvi_status start(hvi_error *err) {
-  const char *at = getenv("HVI_EMULATED_FAILS");
   (void)err;
-  emulated = (emulation){.fail_at = at ? strtoul(at, NULL, 10) : 0};
+  emulated =
+      (emulation){.fail_at = number("HVI_EMULATED_FAILS"), .memory = number("HVI_EMULATED_MEMORY")};
   hvi_module_table.functions = emulated_device();
   return HVI_OK;
 }
