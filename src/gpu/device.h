@@ -6,6 +6,9 @@
  * others beside it, nor on how many they are. The host is in charge of parameters; a device keeps a
  * copy of them and, between descents, an optimizer's state.
  *
+ * Arrays of jobs lie in memory of `host_alloc`, at multiples of 16 bytes: a device reads and writes them
+ * in place.
+ *
  * Arrays of parameters have the device's layout (hvi_device_shape): the network's own, W_1 b_1 W_2
  * ..., but each row of a W is filled up with zeros to a multiple of HVI_DEVICE_PAD numbers, and
  * each b too. Inputs are rows of as many numbers as a row of W_1 has.
@@ -149,7 +152,7 @@ typedef struct hvi_device_functions {
   hvi_status (*state_get)(hvi_device_net *net, double power[2], float *m, float *v, hvi_error *err);
   hvi_status (*state_put)(hvi_device_net *net, const double power[2], const float *m,
                           const float *v, hvi_error *err);
-  /* Memory of the host that copies to the device are fast from. */
+  /* Memory of the host that the device can reach. */
   void *(*host_alloc)(size_t bytes);
   void (*host_free)(void *p);
   /*

@@ -8,7 +8,7 @@
  *
  *   theta    what the device has: parameters are sent where they differ from it
  *   vector   a direction or a gradient, and where a descent ended; it then changes places with theta
- *   x, y     inputs and outputs of as many rows as were ever asked for
+ *   x, y     inputs and outputs of as many rows as were ever asked for; targets of such rows likewise
  *
  * Where the device has too little memory for all, members take turns. Whoever is not in the midst of a
  * descent can be put aside: its optimizer's state is kept here, its network there is freed, and both are
@@ -60,6 +60,7 @@ struct hvi_member {
   size_t dim, numbers;   /* of parameters: here, and in the device's layout */
   float *theta, *vector; /* [numbers] */
   float *x, *y;          /* [room][padded inputs], [room] */
+  double *targets;       /* [4][room]: target, weight, linear, u */
   size_t room, wanted;
   bool joined;    /* is one of the gang's members */
   bool puts;      /* its state, or gets it */
@@ -126,9 +127,9 @@ static size_t gather(hvi_gang *g) {
 }
 
 /* Zeros, and what fills up a row stays so. */
-static float *take(const hvi_member *m, size_t count) {
-  float *p = m->gang->functions->host_alloc(count * sizeof *p);
-  return p ? memset(p, 0, count * sizeof *p) : NULL;
+static void *take(const hvi_member *m, size_t count, size_t size) {
+  void *p = m->gang->functions->host_alloc(count * size);
+  return p ? memset(p, 0, count * size) : NULL;
 }
 
 static void free_net(hvi_member *m) {
@@ -182,8 +183,8 @@ static hvi_status come(hvi_member *m, hvi_error *err) {
 
 /* Calls of the device for one member, which may be made again where memory was lacking. */
 static hvi_status make(hvi_member *m, hvi_error *err) {
-  if (!m->theta) m->theta = take(m, m->numbers);
-  if (!m->vector) m->vector = take(m, m->numbers);
+  if (!m->theta) m->theta = take(m, m->numbers, sizeof *m->theta);
+  if (!m->vector) m->vector = take(m, m->numbers, sizeof *m->vector);
   if (!m->moments) m->moments = hvi_alloc(2 * m->numbers, sizeof *m->moments);
   if (!m->theta || !m->vector || !m->moments)
     return hvi_error_memory(err, "a network's way to the device");
@@ -193,7 +194,7 @@ static hvi_status make(hvi_member *m, hvi_error *err) {
 static hvi_status release(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   (void)err;
-  float *const buffers[] = {m->theta, m->vector, m->x, m->y};
+  void *const buffers[] = {m->theta, m->vector, m->x, m->y, m->targets};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
     if (buffers[i]) f->host_free(buffers[i]);
   free_net(m);
@@ -204,12 +205,18 @@ static hvi_status make_room(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   if (m->x) f->host_free(m->x);
   if (m->y) f->host_free(m->y);
+  if (m->targets) f->host_free(m->targets);
   m->x = m->y = NULL;
+  m->targets = NULL;
   m->room = 0;
-  m->x = take(m, m->wanted * hvi_device_padded(m->shape.width[0]));
-  m->y = take(m, m->wanted);
-  if (!m->x || !m->y) return hvi_error_memory(err, "rows on their way to the device");
-  m->room = m->wanted;
+  const size_t room =
+      m->wanted + m->wanted % 2; /* each array of targets at a multiple of 16 bytes */
+  m->x = take(m, room * hvi_device_padded(m->shape.width[0]), sizeof *m->x);
+  m->y = take(m, room, sizeof *m->y);
+  m->targets = take(m, 4 * room, sizeof *m->targets);
+  if (!m->x || !m->y || !m->targets)
+    return hvi_error_memory(err, "rows on their way to the device");
+  m->room = room;
   return HVI_OK;
 }
 
@@ -517,6 +524,15 @@ float *hvi_member_inputs(hvi_member *m, size_t rows, size_t *row) {
   return rows <= m->room || !ask(m, make_room, NULL) ? m->x : NULL;
 }
 
+/* The job's arrays of rows, where the device can reach them. */
+static void lay_out(hvi_member *m, size_t rows) {
+  hvi_device_descent *d = &m->job.descent;
+  const double **const arrays[] = {&d->target, &d->weight, &d->linear, &m->job.u};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    if (*arrays[i])
+      *arrays[i] = memcpy(m->targets + i * m->room, *arrays[i], rows * sizeof *m->targets);
+}
+
 /* Has the device do the job, of which what is of its kind has been filled in. */
 static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta, const float *x,
                     size_t x_row, size_t rows) {
@@ -525,6 +541,7 @@ static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta, co
   if (!to) return false;
   for (size_t i = 0; x && i < rows; i++)
     memcpy(to + i * row, x + i * x_row, m->shape.width[0] * sizeof *x);
+  lay_out(m, rows);
   const bool changed = pack(m, m->theta, theta);
   m->kind = kind;
   m->job.rows = rows;
@@ -567,7 +584,9 @@ void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_r
   const bool done = compute(m, HVI_DEVICE_DESCEND, theta, x, x_row, rows);
   fill(y, rows, done ? m->y : NULL);
   if (!done) return;
-  *d = m->job.descent;
+  d->steps = m->job.descent.steps;
+  d->loss = m->job.descent.loss;
+  d->least = m->job.descent.least;
   if (d->steps == 0) return; /* theta stays what it is, also beyond the digits of floats */
   unpack(m, theta, m->vector);
   float *reached = m->vector;

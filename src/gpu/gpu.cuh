@@ -27,7 +27,14 @@ struct magnitudes {
   unsigned h[HVI_DEVICE_MOST_LAYERS + 1], d[HVI_DEVICE_MOST_LAYERS + 1];
 };
 
-/* A job on the device. Pointers are the device's. */
+/* Arrays of a job in the host's memory, which the device can reach; NULL: it has none of that kind. */
+struct host_side {
+  const float *theta, *x, *direction;
+  const double *target, *weight, *linear, *u;
+  float *result, *y;
+};
+
+/* A job on the device. Pointers are the device's, but for the host's side. */
 struct gpu_job {
   float *theta, *m, *v;                   /* [numbers] */
   const float *x;                         /* [rows][padded inputs] */
@@ -41,6 +48,7 @@ struct gpu_job {
   float *outputs;                         /* and of the slot, what comes of them (gpu/plan.h) */
   progress *state;
   magnitudes *tops;
+  host_side host;
   int rows, lead_rows, part_rows, parts;
   int head_rows, head_tiles;
   int careful; /* its losses count: values are of single precision in every step */
@@ -75,14 +83,16 @@ void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind)
 void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
-/* step.cu: what new jobs start with, their magnitudes among it; outputs; the head's loss, slopes and sums, with the decision whether a
- * step is taken; the step, or the gradient. */
+/* transfer.cu: what new jobs bring; what finished ones leave, and where all descents stand. */
+void hvi_gpu_bring(const launch *l, const hvi_device_shape *s);
+void hvi_gpu_take(const launch *l, const hvi_device_shape *s, progress *states, bool descends);
+
+/* step.cu: what new jobs start with, their magnitudes among it; outputs; the head's loss, slopes and
+ * sums, with the decision whether a step is taken; the step, or the gradient. */
 void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
-/* The jobs' states, one after the other. */
-void hvi_gpu_collect(const launch *l, progress *to);
 
 /* hopper.cu and halves.cu: the same where values are halves. */
 void hvi_gpu_forward_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);

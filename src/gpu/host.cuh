@@ -26,7 +26,7 @@ struct hvi_device {
   hvi_device_precision precision;
   int major, minor, processors, clock; /* kHz */
   gpu_job *jobs, *jobs_host;           /* [room], on the device and pinned */
-  progress *states, *states_host;
+  progress *states;                    /* [room], pinned */
   size_t room;
   float *scratch; /* slots */
   size_t scratch_floats;

@@ -35,10 +35,17 @@ static void fill(float *x, size_t n, double scale) {
   }
 }
 
+/* Of the host's memory that a device can reach. */
+template <class T> struct reachable {
+  T *at = NULL;
+  ~reachable() { hvi_gpu_functions.host_free(at); }
+  bool take(size_t n) { return (at = (T *)hvi_gpu_functions.host_alloc(n * sizeof(T))) != NULL; }
+};
+
 /* What the jobs are made of. */
 struct workload {
-  std::vector<float> x, theta, y, result;
-  std::vector<double> target, weight;
+  reachable<float> x, theta, y, result;
+  reachable<double> target, weight;
   std::vector<hvi_device_net *> nets;
   std::vector<hvi_device_job> jobs;
   std::vector<hvi_device_job *> list;
@@ -47,18 +54,20 @@ struct workload {
 static hvi_status make(workload *w, hvi_device *d, const hvi_device_shape *s, size_t nets,
                        size_t rows, hvi_error *err) {
   const size_t in = hvi_device_padded(s->width[0]), numbers = hvi_device_numbers(s);
-  w->x.resize(rows * in), w->theta.resize(numbers), w->y.resize(rows), w->result.resize(numbers);
-  w->target.assign(rows, 1.0), w->weight.assign(rows, 1.0 / (double)rows);
-  fill(w->x.data(), rows * in, 1.0);
-  fill(w->theta.data(), numbers, 0.06);
+  if (!w->x.take(rows * in) || !w->theta.take(numbers) || !w->y.take(rows) ||
+      !w->result.take(numbers) || !w->target.take(rows) || !w->weight.take(rows))
+    return hvi_error_set(err, HVI_ERROR_MEMORY, "not enough memory for a batch");
+  std::fill_n(w->target.at, rows, 1.0), std::fill_n(w->weight.at, rows, 1.0 / (double)rows);
+  fill(w->x.at, rows * in, 1.0);
+  fill(w->theta.at, numbers, 0.06);
   w->nets.assign(nets, NULL), w->jobs.assign(nets, hvi_device_job{}), w->list.resize(nets);
   for (size_t i = 0; i < nets; i++) {
     HVI_TRY(hvi_gpu_functions.net_new(&w->nets[i], d, s, err));
     hvi_device_job *j = w->list[i] = &w->jobs[i];
-    j->net = w->nets[i], j->rows = rows, j->x = w->x.data(), j->theta = w->theta.data();
-    j->y = w->y.data(), j->result = w->result.data();
+    j->net = w->nets[i], j->rows = rows, j->x = w->x.at, j->theta = w->theta.at;
+    j->y = w->y.at, j->result = w->result.at;
     hvi_device_descent *t = &j->descent;
-    t->target = w->target.data(), t->weight = w->weight.data(), t->scale = 1.0;
+    t->target = w->target.at, t->weight = w->weight.at, t->scale = 1.0;
     t->rule = HVI_DEVICE_ADAM, t->lr = 1e-4, t->lr_factor = 1.0, t->beta1 = 0.9, t->beta2 = 0.999;
     t->epsilon = 1e-8, t->decay = 0.01, t->forget = true, t->most = 1 << 30, t->goal = -INFINITY;
   }

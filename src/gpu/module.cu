@@ -1,10 +1,10 @@
 /*
  * Module `gpu`: devices, networks in their memory, and jobs (gpu/device.h).
  *
- * A run uploads what new jobs bring, writes one table of all jobs, and launches kernels over that table
- * (layers.cu, step.cu). Descents go in chunks of steps. A chunk that comes again, for a gang of the same
- * size, is captured as a graph: its kernels read everything that changes from the table and from the
- * networks' own memory.
+ * A run writes one table of all jobs, and launches kernels over that table: they bring what new jobs have
+ * (transfer.cu), compute (layers.cu, step.cu), and take away what jobs leave that are done. Descents go in
+ * chunks of steps. A chunk that comes again, for a gang of the same size, is captured as a graph: its
+ * kernels read everything that changes from the table and from the networks' own memory.
  *
  * Slots, the memory of a step, are given to the jobs of a launch and taken back after it. Where not all
  * jobs find one, they run in turns.
@@ -43,10 +43,9 @@ static void close_device(hvi_device *d) {
   if (!d) return;
   forget_chunks(d);
   cudaFree(d->jobs);
-  cudaFree(d->states);
   cudaFree(d->scratch);
   cudaFreeHost(d->jobs_host);
-  cudaFreeHost(d->states_host);
+  cudaFreeHost(d->states);
   if (d->begun) cudaEventDestroy(d->begun);
   if (d->ended) cudaEventDestroy(d->ended);
   if (d->stream) cudaStreamDestroy(d->stream);
@@ -185,8 +184,9 @@ static void *host_alloc(size_t bytes) {
 
 static void host_free(void *p) { cudaFreeHost(p); }
 
-/* Room for so many rows. */
-static hvi_status grow_net(hvi_device_net *n, size_t rows, hvi_error *err) {
+/* Room for so many rows; for an even number, so that what follows them begins where copies can. */
+static hvi_status grow_net(hvi_device_net *n, size_t wanted, hvi_error *err) {
+  const size_t rows = wanted + wanted % 2;
   if (rows <= n->rows) return HVI_OK;
   cudaFree(n->x);
   cudaFree(n->y);
@@ -208,33 +208,30 @@ static hvi_status grow_net(hvi_device_net *n, size_t rows, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status upload(hvi_device *d, void *to, const void *from, size_t bytes, hvi_error *err) {
-  return !from ? HVI_OK
-               : hvi_gpu_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, d->stream),
-                               "an upload", err);
-}
-
-/* What a new job brings. */
-static hvi_status begin_job(hvi_device *d, hvi_device_kind kind, hvi_device_job *j,
-                            hvi_error *err) {
+/* Room for what a new job brings. */
+static hvi_status begin_job(hvi_device_kind kind, hvi_device_job *j, hvi_error *err) {
   hvi_device_net *n = j->net;
-  const size_t numbers = hvi_device_numbers(&n->shape), of_rows = j->rows * sizeof(double);
   HVI_TRY(grow_net(n, j->rows, err));
   if (!n->more && (kind == HVI_DEVICE_PULL || kind == HVI_DEVICE_PUSH))
-    GPU_TRY(cudaMalloc(&n->more, numbers * sizeof(float)), "a gradient");
-  HVI_TRY(
-      upload(d, n->x, j->x, j->rows * hvi_device_padded(n->shape.width[0]) * sizeof(float), err));
-  HVI_TRY(upload(d, n->numbers, j->theta, numbers * sizeof(float), err));
-  if (kind == HVI_DEVICE_PULL) HVI_TRY(upload(d, n->targets + 3 * n->rows, j->u, of_rows, err));
-  if (kind == HVI_DEVICE_PUSH) HVI_TRY(upload(d, n->more, j->v, numbers * sizeof(float), err));
-  if (kind != HVI_DEVICE_DESCEND) return HVI_OK;
-  HVI_TRY(upload(d, n->targets, j->descent.target, of_rows, err));
-  HVI_TRY(upload(d, n->targets + n->rows, j->descent.weight, of_rows, err));
-  return upload(d, n->targets + 2 * n->rows, j->descent.linear, of_rows, err);
+    GPU_TRY(cudaMalloc(&n->more, hvi_device_numbers(&n->shape) * sizeof(float)), "a gradient");
+  return HVI_OK;
+}
+
+/* What a job of this kind brings and takes. */
+static host_side host_side_of(const hvi_device_job *j, hvi_device_kind kind) {
+  host_side h = {};
+  h.theta = j->theta, h.x = j->x;
+  if (kind == HVI_DEVICE_PUSH) h.direction = j->v;
+  if (kind == HVI_DEVICE_PULL) h.u = j->u;
+  if (kind == HVI_DEVICE_DESCEND)
+    h.target = j->descent.target, h.weight = j->descent.weight, h.linear = j->descent.linear;
+  if (kind == HVI_DEVICE_PULL || kind == HVI_DEVICE_DESCEND) h.result = j->result;
+  if (kind != HVI_DEVICE_PULL) h.y = j->y;
+  return h;
 }
 
 /* A job as kernels see it, but for its slot. */
-static gpu_job table_row(const hvi_device_job *j, hvi_gpu_form form) {
+static gpu_job table_row(const hvi_device_job *j, hvi_device_kind kind, hvi_gpu_form form) {
   const hvi_device_net *n = j->net;
   const hvi_device_descent *s = &j->descent;
   const size_t numbers = hvi_device_numbers(&n->shape);
@@ -246,6 +243,7 @@ static gpu_job table_row(const hvi_device_job *j, hvi_gpu_form form) {
   g.u = n->targets + 3 * n->rows;
   g.direction = g.gradient = n->more;
   g.state = n->state, g.tops = n->tops;
+  g.host = host_side_of(j, kind);
   g.x_halves = n->x_halves, g.weight_halves = n->weight_halves;
   g.rows = (int)j->rows, g.lead_rows = (int)hvi_gpu_lead_rows(form, j->rows);
   g.part_rows = (int)hvi_gpu_part_rows(j->rows);
@@ -266,16 +264,14 @@ static hvi_status grow_table(hvi_device *d, size_t count, hvi_error *err) {
   const size_t room = count > 128 ? 2 * count : 128;
   forget_chunks(d); /* they know the table's place */
   cudaFree(d->jobs);
-  cudaFree(d->states);
   cudaFreeHost(d->jobs_host);
-  cudaFreeHost(d->states_host);
+  cudaFreeHost(d->states);
   d->jobs = d->jobs_host = NULL;
-  d->states = d->states_host = NULL;
+  d->states = NULL;
   d->room = 0;
   GPU_TRY(cudaMalloc(&d->jobs, room * sizeof *d->jobs), "a table of jobs");
-  GPU_TRY(cudaMalloc(&d->states, room * sizeof *d->states), "a table of jobs");
   GPU_TRY(cudaMallocHost(&d->jobs_host, room * sizeof *d->jobs), "a table of jobs");
-  GPU_TRY(cudaMallocHost(&d->states_host, room * sizeof *d->states), "a table of jobs");
+  GPU_TRY(cudaMallocHost(&d->states, room * sizeof *d->states), "a table of jobs");
   d->room = room;
   return HVI_OK;
 }
@@ -330,7 +326,7 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
     const size_t own = slot_floats(form, kind, jobs[i]);
     if (used + own > d->scratch_floats) break;
     gpu_job *g = &d->jobs_host[l->count++];
-    *g = table_row(jobs[i], form);
+    *g = table_row(jobs[i], kind, form);
     g->slot = d->scratch + used;
     g->outputs = g->slot + outputs_at(form, kind, jobs[i]);
     used += own;
@@ -338,7 +334,9 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
     if (g->parts > l->most_parts) l->most_parts = g->parts;
     if (g->head_tiles > l->most_tiles) l->most_tiles = g->head_tiles;
   }
-  return upload(d, d->jobs, d->jobs_host, l->count * sizeof *d->jobs, err);
+  const size_t bytes = l->count * sizeof *d->jobs;
+  return hvi_gpu_check(cudaMemcpyAsync(d->jobs, d->jobs_host, bytes, cudaMemcpyDefault, d->stream),
+                       "a table of jobs", err);
 }
 
 /* The kernels of a chunk, and of the loss after its last step where a descent may end. */
@@ -400,16 +398,19 @@ static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, la
     if (left < least) least = left;
     fresh = fresh || !jobs[i]->begun;
   }
-  if (fresh) hvi_gpu_begin(l, s, FOR_STEP);
+  if (fresh) {
+    hvi_gpu_bring(l, s);
+    hvi_gpu_begin(l, s, FOR_STEP);
+  }
   const size_t chunk = steps < most ? steps : most;
   HVI_TRY(hvi_gpu_run_steps(d, s, l, (int)chunk, least <= chunk, err));
-  hvi_gpu_collect(l, d->states);
-  GPU_TRY(cudaGetLastError(), "a launch");
-  return upload(d, d->states_host, d->states, l->count * sizeof *d->states, err);
+  hvi_gpu_take(l, s, d->states, true);
+  return hvi_gpu_check(cudaGetLastError(), "a launch", err);
 }
 
 static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *s, const launch *l,
                                   hvi_error *err) {
+  hvi_gpu_bring(l, s);
   hvi_gpu_begin(l, s, kind == HVI_DEVICE_PUSH ? FOR_PUSH : FOR_OUTPUTS);
   if (kind == HVI_DEVICE_EVAL) {
     hvi_gpu_forward(l, s, FOR_OUTPUTS);
@@ -424,24 +425,18 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
     hvi_gpu_tangents(l, s);
     hvi_gpu_outputs(l, s, FOR_PUSH);
   }
-  GPU_TRY(cudaGetLastError(), "a launch");
-  return HVI_OK;
+  hvi_gpu_take(l, s, NULL, false);
+  return hvi_gpu_check(cudaGetLastError(), "a launch", err);
 }
 
-/* What has come of a job; its results are on their way where it is done. */
-static hvi_status end_job(hvi_device *d, hvi_device_kind kind, hvi_device_job *j,
-                          const progress *state, hvi_error *err) {
-  const size_t bytes = hvi_device_numbers(&j->net->shape) * sizeof(float);
+/* What has come of a job. */
+static void end_job(hvi_device_kind kind, hvi_device_job *j, const progress *state) {
   j->begun = j->done = true;
-  if (kind == HVI_DEVICE_DESCEND) {
-    j->descent.steps = (size_t)state->steps;
-    j->descent.loss = state->loss;
-    j->descent.least = state->least;
-    j->done = !state->going;
-    if (j->done) HVI_TRY(upload(d, j->result, j->net->numbers, bytes, err));
-  }
-  if (kind == HVI_DEVICE_PULL) return upload(d, j->result, j->net->more, bytes, err);
-  return j->done && j->y ? upload(d, j->y, j->net->y, j->rows * sizeof(float), err) : HVI_OK;
+  if (kind != HVI_DEVICE_DESCEND) return;
+  j->descent.steps = (size_t)state->steps;
+  j->descent.loss = state->loss;
+  j->descent.least = state->least;
+  j->done = !state->going;
 }
 
 /* As many of the jobs as find room. */
@@ -459,7 +454,7 @@ static hvi_status run_some(hvi_device *d, hvi_device_kind kind, hvi_device_job *
   GPU_TRY(cudaEventElapsedTime(&spent, d->begun, d->ended), "a clock");
   for (int i = 0; i < l.count; i++) {
     jobs[i]->seconds += 1e-3 * spent / l.count;
-    HVI_TRY(end_job(d, kind, jobs[i], &d->states_host[i], err));
+    end_job(kind, jobs[i], &d->states[i]);
   }
   *ran = (size_t)l.count;
   return HVI_OK;
@@ -468,10 +463,9 @@ static hvi_status run_some(hvi_device *d, hvi_device_kind kind, hvi_device_job *
 static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
                       size_t count, size_t steps, hvi_error *err) {
   for (size_t i = 0; i < count; i++)
-    if (!jobs[i]->begun) HVI_TRY(begin_job(d, kind, jobs[i], err));
+    if (!jobs[i]->begun) HVI_TRY(begin_job(kind, jobs[i], err));
   for (size_t at = 0, ran; at < count; at += ran)
     HVI_TRY(run_some(d, kind, jobs + at, count - at, steps, &ran, err));
-  GPU_TRY(cudaStreamSynchronize(d->stream), "a download");
   return HVI_OK;
 }
 

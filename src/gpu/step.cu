@@ -255,11 +255,6 @@ __global__ void __launch_bounds__(THREADS)
   if (push) raise_top(&j.tops->direction, largest_at(j.direction, at, numbers));
 }
 
-__global__ void collect_states(const gpu_job *jobs, int count, progress *to) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) to[i] = *jobs[i].state;
-}
-
 static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
   return dim3((unsigned)hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS), l->count);
 }
@@ -295,8 +290,4 @@ void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) 
   const size_t blocks = hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS * UPDATES);
   update_numbers<<<dim3((unsigned)blocks, l->count), THREADS, 0, l->stream>>>(
       l->jobs, head_of(l, s), map, kind);
-}
-
-void hvi_gpu_collect(const launch *l, progress *to) {
-  collect_states<<<(l->count + 127) / 128, 128, 0, l->stream>>>(l->jobs, l->count, to);
 }

@@ -5,7 +5,8 @@
  *
  * Whoever makes batches has taken the stream, and holds no lock meanwhile. That is the first reader
  * who needs them; or, where learning leaves the cores free, threads that run ahead: at the stream
- * that is least ahead of its furthest reader, and LEAD batches ahead at most. The rows are the same.
+ * that is least ahead of its furthest reader, and LEAD batches ahead at most. The rows are the same,
+ * whoever and however many make them.
  * Episodes are made eight at a time: with LEAD above eight of the usual batches (an episode of 1,000
  * rows) the next eight are begun before the last ones are used up.
  */
@@ -16,11 +17,18 @@
 
 enum { LEAD = 16 };
 
-/* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of
- * what is asked for. */
+/* How many threads a stream is made by: where there are fewer streams than threads, several. */
+static size_t makers(const hvi_streams *all) {
+  const size_t share = all->thread_count / all->count;
+  return share > 1 ? share : 1;
+}
+
+/* Prices of batches that are new, in seconds of one core, at the mean speed so far: episodes are made
+ * in groups, ahead of what is asked for. */
 static void settle(hvi_shared_stream *s, size_t batches) {
   const hvi_collector_cost cost = hvi_collector_spent(s->collector);
-  const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
+  const double seconds = cost.seconds * (double)makers(s->among);
+  const double each = cost.steps > 0 ? seconds * (double)s->batch / (double)cost.steps : 0.0;
   for (; s->priced < batches; s->priced++)
     s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
 }
@@ -118,7 +126,8 @@ static hvi_status begin(hvi_shared_stream *s, const hvi_task *task, uint64_t see
   take(s);
   double *price = hvi_alloc_doubles(s->batches + 1);
   hvi_status status = price ? HVI_OK : hvi_error_memory(err, "a stream");
-  if (price) status = hvi_collector_new(&c, task->env, task->policy, seed, 1, rows, err);
+  const size_t threads = makers(s->among);
+  if (price) status = hvi_collector_new(&c, task->env, task->policy, seed, threads, rows, err);
   if (status) hvi_free(price);
   give_back(s);
   if (status) return status;

@@ -133,18 +133,20 @@ bool learner_new(check *c, learner *l, const hvi_device_shape *shape, size_t row
   const size_t n = hvi_device_numbers(shape), row = hvi_device_padded(shape->width[0]);
   hvi_error err;
   *l = (learner){.shape = shape, .rows = rows, .numbers = n};
+  const size_t even = rows + rows % 2; /* arrays begin at multiples of 16 bytes */
   l->x = c->f->host_alloc(rows * row * sizeof *l->x);
-  l->theta = hvi_alloc(3 * n + rows, sizeof *l->theta);
-  l->u = hvi_alloc_doubles(4 * rows);
+  l->theta = c->f->host_alloc((3 * n + rows) * sizeof *l->theta);
+  l->u = c->f->host_alloc(4 * even * sizeof *l->u);
   const bool room = l->x && l->theta && l->u;
   if (room) {
     memset(l->x, 0, rows * row * sizeof *l->x);
+    memset(l->theta, 0, 3 * n * sizeof *l->theta);
     l->v = l->theta + n;
     l->result = l->v + n;
     l->y = l->result + n;
-    l->target = l->u + rows;
-    l->weight = l->target + rows;
-    l->linear = l->weight + rows;
+    l->target = l->u + even;
+    l->weight = l->target + even;
+    l->linear = l->weight + even;
   }
   if (room && fill(c, l) && check_call(c, c->f->net_new(&l->net, c->device, shape, &err), &err))
     return true;
@@ -156,8 +158,8 @@ bool learner_new(check *c, learner *l, const hvi_device_shape *shape, size_t row
 void learner_free(check *c, learner *l) {
   if (l->net) c->f->net_free(l->net);
   if (l->x) c->f->host_free(l->x);
-  hvi_free(l->theta);
-  hvi_free(l->u);
+  if (l->theta) c->f->host_free(l->theta);
+  if (l->u) c->f->host_free(l->u);
   *l = (learner){0};
 }
 

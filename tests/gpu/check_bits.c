@@ -85,7 +85,7 @@ static bool go_on(check *c, learner *l, hvi_device_rule rule, const float *theta
   hvi_device_descent d = learner_descent(l, rule, 5);
   d.forget = false;
   learner_set(l, &d);
-  l->job.theta = theta;
+  l->job.theta = theta ? memcpy(l->v, theta, l->numbers * sizeof *theta) : NULL;
   return learners_run(c, HVI_DEVICE_DESCEND, l, 1, 5);
 }
 
