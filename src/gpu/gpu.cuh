@@ -66,7 +66,30 @@ struct launch {
   hvi_device_precision precision;
   hvi_gpu_form form;
   int processors;
+  bool early; /* kernels may be started before the one ahead has ended */
 };
+
+/* Starts a kernel of a launch. On Hopper its blocks come to the processors while the kernel ahead is still
+ * at work there, and wait where they `follow`: every kernel does that before it touches memory, so that
+ * all that came before is done. */
+template <class... TAKES, class... GIVEN>
+static inline void start(const launch *l, void (*kernel)(TAKES...), dim3 grid, int threads,
+                         size_t shared, GIVEN... given) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t c = {};
+  c.gridDim = grid, c.blockDim = dim3((unsigned)threads), c.dynamicSmemBytes = shared;
+  c.stream = l->stream, c.attrs = &early, c.numAttrs = l->early ? 1 : 0;
+  cudaLaunchKernelEx(&c, kernel, (TAKES)given...);
+}
+
+__device__ inline void follow() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
 
 /* What a pass over the layers is for. */
 enum pass_kind {
@@ -179,12 +202,12 @@ __device__ inline double *losses_of(const gpu_job &j, const layer &y) {
   return (double *)head_sums_of(j, y, j.head_tiles);
 }
 
-/* u of a row, and its share of the loss. */
+/* u of a row, and its share of the loss; rounded in the same places in every kernel. */
 __device__ inline double row_loss(const gpu_job &j, int row, float y, float *u) {
-  const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
-  const double linear = j.linear ? j.linear[row] : 0.0;
-  *u = (float)(j.scale * (w * r + linear));
-  return 0.5 * w * r * r + linear * r;
+  const double r = __dsub_rn(__fma_rn(j.scale, (double)y, j.shift), j.target[row]);
+  const double wr = __dmul_rn(j.weight[row], r), linear = j.linear ? j.linear[row] : 0.0;
+  *u = (float)__dmul_rn(j.scale, __dadd_rn(wr, linear));
+  return __fma_rn(__dmul_rn(0.5, wr), r, __dmul_rn(linear, r));
 }
 
 /* Over a warp, in a fixed order; the result is lane 0's. */

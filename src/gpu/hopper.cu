@@ -427,6 +427,8 @@ template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT) forward_on(const forward_work<T> work) {
   extern __shared__ char shared[];
   ring<T> r(shared);
+  follow();
+  fence_memory_copies();
   const gpu_job *j;
   task w;
   const bool brings = threadIdx.x / 128 == T::GROUPS;
@@ -488,6 +490,8 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     backward_on(const backward_work<T> work) {
   extern __shared__ char shared[];
   ring<T> r(shared);
+  follow();
+  fence_memory_copies();
   const gpu_job *j;
   task w;
   const bool brings = threadIdx.x / 128 == T::GROUPS;
@@ -530,7 +534,7 @@ static void forward_by(const launch *l, const hvi_device_shape *s, int k, pass_k
   const size_t each = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
   const forward_work<T> work = {
       l->jobs, layer_of(s, HVI_GPU_HALVES, k), kind, l->precision, (int)each, (int)each * l->count};
-  forward_on<T><<<blocks_for<T>(l, work.all), T::THREADS, T::BYTES, l->stream>>>(work);
+  start(l, forward_on<T>, blocks_for<T>(l, work.all), T::THREADS, T::BYTES, work);
 }
 
 template <class T>
@@ -540,7 +544,7 @@ static void backward_by(const launch *l, const hvi_device_shape *s, int k, pass_
   const size_t each = slopes + hvi_gpu_tiles(s->width[k], T::BM) * across * l->most_parts;
   const backward_work<T> work = {
       l->jobs, layer_of(s, HVI_GPU_HALVES, k), kind, l->precision, (int)each, (int)each * l->count};
-  backward_on<T><<<blocks_for<T>(l, work.all), T::THREADS, T::BYTES, l->stream>>>(work);
+  start(l, backward_on<T>, blocks_for<T>(l, work.all), T::THREADS, T::BYTES, work);
 }
 
 /* Large tiles where they keep most processors busy. */
