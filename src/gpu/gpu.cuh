@@ -66,30 +66,7 @@ struct launch {
   hvi_device_precision precision;
   hvi_gpu_form form;
   int processors;
-  bool early; /* kernels may be started before the one ahead has ended */
 };
-
-/* Starts a kernel of a launch. On Hopper its blocks come to the processors while the kernel ahead is still
- * at work there, and wait where they `follow`: every kernel does that before it touches memory, so that
- * all that came before is done. */
-template <class... TAKES, class... GIVEN>
-static inline void start(const launch *l, void (*kernel)(TAKES...), dim3 grid, int threads,
-                         size_t shared, GIVEN... given) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t c = {};
-  c.gridDim = grid, c.blockDim = dim3((unsigned)threads), c.dynamicSmemBytes = shared;
-  c.stream = l->stream, c.attrs = &early, c.numAttrs = l->early ? 1 : 0;
-  cudaLaunchKernelEx(&c, kernel, (TAKES)given...);
-}
-
-__device__ inline void follow() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
-}
 
 /* What a pass over the layers is for. */
 enum pass_kind {

@@ -14,7 +14,6 @@ enum { THREADS = 256, WARPS = THREADS / 32, EIGHT = 8, FEW_ROWS = 2048 };
 /* Halves of new jobs' inputs and weights, whose magnitudes are known. */
 __global__ void __launch_bounds__(THREADS)
     split_job(const gpu_job *jobs, const weight_map map, size_t numbers, int in) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   if (!j.fresh) return;
   const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x, at = 4 * i;
@@ -41,7 +40,6 @@ __device__ inline float output_of(const gpu_job &j, const layer &head, int row) 
 
 __global__ void __launch_bounds__(THREADS)
     outputs_of_blocks(const gpu_job *jobs, const layer head) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int row = blockIdx.x * THREADS + threadIdx.x;
   if (row < j.rows) j.y[row] = output_of(j, head, row);
@@ -102,7 +100,6 @@ __device__ inline int end_of_tile(const gpu_job &j, int tile) {
 
 __global__ void __launch_bounds__(THREADS)
     residuals_alone(const gpu_job *jobs, const layer head, pass_kind kind) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int tile = blockIdx.x;
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
@@ -182,7 +179,6 @@ __device__ inline void slopes_of_tile(const gpu_job &j, const layer &head, unsig
 __global__ void __launch_bounds__(THREADS)
     head_of_halves(const gpu_job *jobs, const layer head, pass_kind kind,
                    hvi_device_precision precision) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int tile = blockIdx.x, first = tile * j.head_rows;
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
@@ -209,19 +205,19 @@ void hvi_gpu_split(const launch *l, const hvi_device_shape *s) {
   const size_t inputs =
       hvi_gpu_padded(l->most_rows, BLOCK) * hvi_gpu_padded(s->width[0], BLOCK) / 4;
   const size_t most = numbers > inputs ? numbers : inputs;
-  start(l, split_job, dim3((unsigned)hvi_gpu_tiles(most, THREADS), l->count), THREADS, 0, l->jobs,
-        weight_map_of(s), hvi_device_numbers(s), (int)s->width[0]);
+  split_job<<<dim3((unsigned)hvi_gpu_tiles(most, THREADS), l->count), THREADS, 0, l->stream>>>(
+      l->jobs, weight_map_of(s), hvi_device_numbers(s), (int)s->width[0]);
 }
 
 void hvi_gpu_outputs_halves(const launch *l, const hvi_device_shape *s) {
   const dim3 grid((unsigned)hvi_gpu_tiles(l->most_rows, THREADS), l->count);
-  start(l, outputs_of_blocks, grid, THREADS, 0, l->jobs, head_of(s));
+  outputs_of_blocks<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s));
 }
 
 void hvi_gpu_head_halves(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const dim3 grid(l->most_tiles, l->count);
   if (kind == FOR_END || l->most_rows > FEW_ROWS)
-    start(l, residuals_alone, grid, THREADS, 0, l->jobs, head_of(s), kind);
+    residuals_alone<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind);
   if (kind == FOR_END) return;
-  start(l, head_of_halves, grid, THREADS, 0, l->jobs, head_of(s), kind, l->precision);
+  head_of_halves<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind, l->precision);
 }

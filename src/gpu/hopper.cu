@@ -427,8 +427,6 @@ template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT) forward_on(const forward_work<T> work) {
   extern __shared__ char shared[];
   ring<T> r(shared);
-  follow();
-  fence_memory_copies();
   const gpu_job *j;
   task w;
   const bool brings = threadIdx.x / 128 == T::GROUPS;
@@ -490,8 +488,6 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     backward_on(const backward_work<T> work) {
   extern __shared__ char shared[];
   ring<T> r(shared);
-  follow();
-  fence_memory_copies();
   const gpu_job *j;
   task w;
   const bool brings = threadIdx.x / 128 == T::GROUPS;
@@ -534,7 +530,7 @@ static void forward_by(const launch *l, const hvi_device_shape *s, int k, pass_k
   const size_t each = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
   const forward_work<T> work = {
       l->jobs, layer_of(s, HVI_GPU_HALVES, k), kind, l->precision, (int)each, (int)each * l->count};
-  start(l, forward_on<T>, blocks_for<T>(l, work.all), T::THREADS, T::BYTES, work);
+  forward_on<T><<<blocks_for<T>(l, work.all), T::THREADS, T::BYTES, l->stream>>>(work);
 }
 
 template <class T>
@@ -544,7 +540,7 @@ static void backward_by(const launch *l, const hvi_device_shape *s, int k, pass_
   const size_t each = slopes + hvi_gpu_tiles(s->width[k], T::BM) * across * l->most_parts;
   const backward_work<T> work = {
       l->jobs, layer_of(s, HVI_GPU_HALVES, k), kind, l->precision, (int)each, (int)each * l->count};
-  start(l, backward_on<T>, blocks_for<T>(l, work.all), T::THREADS, T::BYTES, work);
+  backward_on<T><<<blocks_for<T>(l, work.all), T::THREADS, T::BYTES, l->stream>>>(work);
 }
 
 /* Large tiles where they keep most processors busy. */

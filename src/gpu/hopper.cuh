@@ -64,10 +64,6 @@ __device__ inline void wait_copies_out() { ON_HOPPER("cp.async.bulk.wait_group 0
 
 /* Ordinary writes to shared memory are seen by copies after it; a fence of the barriers' making. */
 __device__ inline void fence_copies() { ON_HOPPER("fence.proxy.async.shared::cta;" ::: "memory"); }
-/* What other kernels wrote to memory, by ordinary means, is seen by copies after it. */
-__device__ inline void fence_memory_copies() {
-  ON_HOPPER("fence.proxy.async.global;" ::: "memory");
-}
 __device__ inline void fence_barriers() {
   ON_HOPPER("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -59,7 +59,6 @@ __device__ inline void put_values(const accumulator<T> &acc, const gpu_job &j, c
 template <class T, product_mode MODE>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     forward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int across = tiles_of(y.out, T::BN);
   const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
@@ -86,7 +85,6 @@ template <class T> __device__ inline void add(accumulator<T> &acc, const accumul
 template <class T, product_mode MODE>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     tangent_tile(const gpu_job *jobs, const layer y) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int across = tiles_of(y.out, T::BN);
   const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
@@ -206,7 +204,6 @@ __device__ inline void gradients_tile(const gpu_job &j, const layer &y, int part
 template <class T, product_mode MODE>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     backward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
   const int across = tiles_of(y.in, T::BN);
@@ -232,8 +229,9 @@ static bool many(const launch *l, size_t tiles, size_t columns) {
 template <class T, product_mode MODE>
 static void forward_as(const launch *l, const hvi_device_shape *s, int k, pass_kind kind) {
   const size_t tiles = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
-  start(l, forward_tile<T, MODE>, dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(),
-        l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
+  forward_tile<T, MODE>
+      <<<dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(), l->stream>>>(
+          l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
 }
 
 template <class T, product_mode MODE>
@@ -241,8 +239,9 @@ static void backward_as(const launch *l, const hvi_device_shape *s, int k, pass_
   const size_t across = hvi_gpu_tiles(s->width[k - 1], T::BN);
   const size_t slopes = k > 1 ? hvi_gpu_tiles(l->most_rows, T::BM) * across : 0;
   const size_t gradients = hvi_gpu_tiles(s->width[k], T::BM) * across * l->most_parts;
-  start(l, backward_tile<T, MODE>, dim3((unsigned)(slopes + gradients), l->count), T::THREADS,
-        shared_bytes<T>(), l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
+  backward_tile<T, MODE>
+      <<<dim3((unsigned)(slopes + gradients), l->count), T::THREADS, shared_bytes<T>(),
+         l->stream>>>(l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
 }
 
 template <product_mode MODE>
@@ -298,8 +297,9 @@ void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s) {
   using T = small_tile;
   for (int k = 1; k < (int)s->layer_count; k++) {
     const size_t tiles = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
-    start(l, tangent_tile<T, TRIPLE>, dim3((unsigned)tiles, l->count), T::THREADS,
-          shared_bytes<T>(), l->jobs, layer_of(s, HVI_GPU_NUMBERS, k));
+    tangent_tile<T, TRIPLE>
+        <<<dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(), l->stream>>>(
+            l->jobs, layer_of(s, HVI_GPU_NUMBERS, k));
   }
 }
 

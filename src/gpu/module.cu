@@ -321,7 +321,7 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
   }
   HVI_TRY(grow_table(d, count, err));
   HVI_TRY(grow_scratch(d, all, least, err));
-  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision, form, d->processors, d->major >= 9};
+  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision, form, d->processors};
   for (size_t i = 0; i < count; i++) {
     const size_t own = slot_floats(form, kind, jobs[i]);
     if (used + own > d->scratch_floats) break;

@@ -46,7 +46,6 @@ __device__ inline void row_outputs(float (&y)[ROWS], const float *H, int row, in
 /* Outputs, or the tangents' w't + v'h + b'. */
 __global__ void __launch_bounds__(THREADS)
     outputs_of_rows(const gpu_job *jobs, const layer y, bool tangents) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int row = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lead = y.lead_in;
   if (row >= j.rows) return;
@@ -136,7 +135,6 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
 __global__ void __launch_bounds__(THREADS)
     head_of_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
   extern __shared__ float u[]; /* [head_rows] */
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const int tile = blockIdx.x;
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
@@ -204,7 +202,6 @@ __device__ inline float step_at(const gpu_job &j, const layer &head, const weigh
 /* Also forgets the magnitudes of this step: all products that read them are done. */
 __global__ void __launch_bounds__(THREADS)
     update_numbers(const gpu_job *jobs, const layer head, const weight_map map, pass_kind kind) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
   float top = 0.0f;
@@ -225,7 +222,6 @@ __global__ void __launch_bounds__(THREADS)
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
 __global__ void __launch_bounds__(THREADS)
     begin_job(const gpu_job *jobs, size_t numbers, bool descends) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
@@ -254,7 +250,6 @@ __device__ inline float largest_at(const float *x, size_t at, size_t count) {
 /* Magnitudes of what new jobs have brought. */
 __global__ void __launch_bounds__(THREADS)
     survey_job(const gpu_job *jobs, size_t numbers, int lead, bool push) {
-  follow();
   const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
@@ -275,27 +270,27 @@ void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const size_t numbers = hvi_device_numbers(s), lead = hvi_device_padded(s->width[0]);
   const size_t most = numbers > l->most_rows * lead ? numbers : l->most_rows * lead;
   const dim3 grid((unsigned)hvi_gpu_tiles(most, 4 * THREADS), l->count);
-  start(l, begin_job, over_numbers(l, s), THREADS, 0, l->jobs, numbers, kind == FOR_STEP);
-  start(l, survey_job, grid, THREADS, 0, l->jobs, numbers, (int)lead, kind == FOR_PUSH);
+  begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
+  survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead, kind == FOR_PUSH);
   if (l->form == HVI_GPU_HALVES) hvi_gpu_split(l, s);
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   if (l->form == HVI_GPU_HALVES) return hvi_gpu_outputs_halves(l, s);
   const dim3 grid((unsigned)hvi_gpu_tiles(l->most_rows, THREADS / 32), l->count);
-  start(l, outputs_of_rows, grid, THREADS, 0, l->jobs, head_of(l, s), kind == FOR_PUSH);
+  outputs_of_rows<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(l, s), kind == FOR_PUSH);
 }
 
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   if (l->form == HVI_GPU_HALVES) return hvi_gpu_head_halves(l, s, kind);
   const int rows = (int)hvi_gpu_head_rows(l->most_rows);
-  start(l, head_of_tile, dim3(l->most_tiles, l->count), THREADS, rows * sizeof(float), l->jobs,
-        head_of(l, s), kind);
+  head_of_tile<<<dim3(l->most_tiles, l->count), THREADS, rows * sizeof(float), l->stream>>>(
+      l->jobs, head_of(l, s), kind);
 }
 
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const weight_map map = l->form == HVI_GPU_HALVES ? weight_map_of(s) : weight_map{};
   const size_t blocks = hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS * UPDATES);
-  start(l, update_numbers, dim3((unsigned)blocks, l->count), THREADS, 0, l->jobs, head_of(l, s),
-        map, kind);
+  update_numbers<<<dim3((unsigned)blocks, l->count), THREADS, 0, l->stream>>>(
+      l->jobs, head_of(l, s), map, kind);
 }

@@ -25,7 +25,6 @@ __device__ inline void copy_over(void *to, const void *from, size_t bytes) {
 }
 
 __global__ void __launch_bounds__(THREADS) bring(const gpu_job *jobs, size_t numbers, int lead) {
-  follow();
   const gpu_job &j = jobs[blockIdx.y];
   if (!j.fresh) return;
   const host_side &h = j.host;
@@ -42,7 +41,6 @@ __global__ void __launch_bounds__(THREADS) bring(const gpu_job *jobs, size_t num
 /* States are taken of all jobs; results and outputs of those that are done. */
 __global__ void __launch_bounds__(THREADS)
     take(const gpu_job *jobs, size_t numbers, progress *states, bool descends) {
-  follow();
   const gpu_job &j = jobs[blockIdx.y];
   if (descends && blockIdx.x == 0 && threadIdx.x == 0) states[blockIdx.y] = *j.state;
   if (descends && j.state->going) return;
@@ -51,11 +49,11 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 void hvi_gpu_bring(const launch *l, const hvi_device_shape *s) {
-  start(l, bring, dim3(SPREAD, l->count), THREADS, 0, l->jobs, hvi_device_numbers(s),
-        (int)hvi_device_padded(s->width[0]));
+  bring<<<dim3(SPREAD, l->count), THREADS, 0, l->stream>>>(l->jobs, hvi_device_numbers(s),
+                                                           (int)hvi_device_padded(s->width[0]));
 }
 
 void hvi_gpu_take(const launch *l, const hvi_device_shape *s, progress *states, bool descends) {
-  start(l, take, dim3(SPREAD, l->count), THREADS, 0, l->jobs, hvi_device_numbers(s), states,
-        descends);
+  take<<<dim3(SPREAD, l->count), THREADS, 0, l->stream>>>(l->jobs, hvi_device_numbers(s), states,
+                                                          descends);
 }
