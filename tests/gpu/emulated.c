@@ -5,6 +5,7 @@
  *   gpu_check_emulated [FAULT] [OPTION of hvi-gpu-check]...
  */
 #include "base/base.h"
+#include "gpu/sac.h"
 #include "options.h"
 #include "support/emulated_device.h"
 
@@ -49,6 +50,13 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
   return hvi_error_memory(err, "a network on the device");
 }
 
+/* A number of a slow copy is wrong. */
+static hvi_status get_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
+  const hvi_status status = emulated_sac()->get(s, i, err);
+  if (is("sac")) emulated_sac()->trainers(s)[i].host.critics[1][3][0] += 0.1F;
+  return status;
+}
+
 int main(int argc, char **argv) {
   check_options options = {0};
   bool wanted[PRECISIONS] = {false};
@@ -61,6 +69,9 @@ int main(int argc, char **argv) {
   faulty.run = run;
   faulty.net_new = net_new;
   faulty.state_put = state_put;
+  hvi_device_sac_functions sac = *emulated_sac();
+  sac.get = get_sac;
+  faulty.sac = &sac;
   options.functions = &faulty;
   return options_run(&options, wanted);
 }
