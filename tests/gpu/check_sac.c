@@ -2,10 +2,8 @@
  * Soft actor-critic: updates on the device beside those of the CPU, from the same networks, with the same
  * batches and noise; and the device beside itself.
  *
- * Errors are relative to the norm. After one update moments tell how exact gradients are. Parameters tell
- * less: Adam's first step is nearly the sign of a gradient, and where that is all rounding, so is the step.
- * After 20 updates both have drifted apart as runs of two roundings do, and what is left to see is that
- * nothing has been lost on the way.
+ * Errors are relative to the norm. A unit that is on the other side of its kink in one row changes a
+ * gradient, and so the moments, by about 2e-5: a few such are allowed.
  */
 #include "check.h"
 
@@ -84,9 +82,7 @@ static void compare_arrays(check *c, const hvi_sac *there, const hvi_sac *here, 
       error += d * d;
       norm += (double)y[i] * (double)y[i];
     }
-    /* the actor's moments are of several steps already, the later ones from parameters that differ */
-    const bool moments = *name == 'f' || *name == 's', several = k < 3;
-    const double limit = updates > 1 ? 3e-2 : several ? 1e-3 : moments ? 1e-5 : 1e-4;
+    const double limit = updates > 1 ? 1e-3 : strstr(name, "moment") ? 1e-4 : 1e-5;
     check_error(c, sqrt(error / fmax(norm, 1e-30)), limit, "%s's %s after %zu updates",
                 k < 3 ? "the actor" : "a critic", name, updates);
   }
@@ -94,12 +90,12 @@ static void compare_arrays(check *c, const hvi_sac *there, const hvi_sac *here, 
 
 static void compare_numbers(check *c, const hvi_sac *there, const hvi_sac *here, size_t updates) {
   const hvi_sac_report a = hvi_sac_state(there), b = hvi_sac_state(here);
-  const double first = updates > 1 ? 3e-2 : 1e-5, later = updates > 1 ? 3e-2 : 1e-3;
-  check_error(c, relative(a.critic_loss, b.critic_loss), first, "loss of critics");
-  check_error(c, relative(a.q_mean, b.q_mean), first, "mean of q");
-  check_error(c, relative(a.actor_loss, b.actor_loss), later, "loss of the actor");
-  check_error(c, relative(a.entropy, b.entropy), later, "entropy");
-  check_error(c, relative(a.alpha, b.alpha), later, "alpha");
+  const double limit = updates > 1 ? 1e-3 : 1e-5;
+  check_error(c, relative(a.critic_loss, b.critic_loss), limit, "loss of critics");
+  check_error(c, relative(a.q_mean, b.q_mean), limit, "mean of q");
+  check_error(c, relative(a.actor_loss, b.actor_loss), limit, "loss of the actor");
+  check_error(c, relative(a.entropy, b.entropy), limit, "entropy");
+  check_error(c, relative(a.alpha, b.alpha), limit, "alpha");
 }
 
 static bool same_bits(const hvi_sac *a, const hvi_sac *b) {

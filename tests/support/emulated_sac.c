@@ -183,9 +183,11 @@ static double *backward(network *n, const double *dy) {
   return n->back;
 }
 
+/* The averages' weights are those of single precision. */
 static void adam(float *theta, float *m, float *v, double g, double lr, size_t k) {
-  *m = (float)(0.9 * (double)*m + 0.1 * g);
-  *v = (float)(0.999 * (double)*v + 0.001 * g * g);
+  const float b1 = 0.9F, b2 = 0.999F;
+  *m = (float)((double)b1 * (double)*m + (double)(1.0F - b1) * g);
+  *v = (float)((double)b2 * (double)*v + (double)(1.0F - b2) * g * g);
   const double root = sqrt((double)*v / (1.0 - pow(0.999, (double)k)));
   *theta = (float)((double)*theta - lr / (1.0 - pow(0.9, (double)k)) * (double)*m / (root + 1e-8));
 }
