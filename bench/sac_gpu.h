@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-/* Sizes of half_cheetah, default settings. Seconds of an environment step of all seeds: with batches and noise,
- * by the host's clock; of the graphs alone, by the device's; and of one seed on one core. */
+/* Sizes of half_cheetah, default settings. Seconds of an environment step of all seeds: with batches and noise;
+ * of the device's part, from its call to its return; and of one seed on one core. */
 typedef struct sac_gpu_row {
   size_t seeds;
   double step, device, cpu;

@@ -235,6 +235,12 @@ static int check_files(const training *t) {
   return hvi_figure_check_beside(t->rows_path);
 }
 
+/* Launches that take longer than the arithmetic are of no use. */
+static bool is_small(const hvi_sac_settings *s) {
+  const size_t n = s->hidden_count;
+  return n == 0 || (double)s->batch * (double)s->hidden[0] * (double)s->hidden[n - 1] < 1e6;
+}
+
 /* On the device, where there is one; once more without where it may have no room. */
 static int make_trainer(training *t, bool resumed) {
   if (resumed) HVI_STEP(resume(t));
@@ -243,19 +249,6 @@ static int make_trainer(training *t, bool resumed) {
   hvi_sac_free(t->sac);
   t->sac = NULL;
   return hvi_device_dismiss(&t->gang, &t->device) ? make_trainer(t, resumed) : diverged_or_fault(t);
-}
-
-/* Networks so small that launches take longer than their arithmetic stay here. */
-static int open_device(training *t) {
-  const hvi_device_sac_shape shape = {.obs = t->env->obs,
-                                      .act = t->env->act,
-                                      .batch = t->settings.batch,
-                                      .hidden_count = t->settings.hidden_count,
-                                      .hidden = t->settings.hidden};
-  t->device.precision = HVI_DEVICE_FP32;
-  return hvi_device_open(&t->gang, &t->device,
-                         hvi_trainers_useful(&shape) ? NULL
-                                                     : "these networks are too small for a GPU");
 }
 
 /* The trainer and its log, from a checkpoint or from the beginning. */
@@ -273,7 +266,9 @@ static int open_training(training *t, const char *name) {
     return hvi_misuse("'%s' is there and its checkpoint is not: without --resume it is replaced",
                       t->out);
   const bool resumed = there && t->resume;
-  HVI_STEP(open_device(t));
+  HVI_STEP(
+      hvi_device_open(&t->gang, &t->device,
+                      is_small(&t->settings) ? "these networks are too small for a GPU" : NULL));
   HVI_STEP(make_trainer(t, resumed));
   HVI_CALL(open_logs(t, resumed, &hvi_fault));
   return HVI_EXIT_DONE;
@@ -281,6 +276,7 @@ static int open_training(training *t, const char *name) {
 
 int hvi_cli_policy_train(int argc, char **argv) {
   training t = {.settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
+  t.device.precision = HVI_DEVICE_FP32;
   hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", .operand = "environment"};
   /* clang-format off */
   hvi_args_add(&args,

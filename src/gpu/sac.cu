@@ -49,6 +49,17 @@ __device__ static inline void take_turn() {
 
 /* Tiles */
 
+/* Four numbers side by side. */
+struct four {
+  float x[4];
+  four() = default;
+  __device__ explicit four(const float *from) {
+    const float4 v = *(const float4 *)from;
+    x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+  }
+  __device__ void store(float *to) const { *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]); }
+};
+
 /* An operand: k lies along its rows, or across them. */
 struct matrix {
   const float *at;
@@ -62,10 +73,10 @@ template <bool BY_ROWS> constexpr int LINE = (BY_ROWS ? SAC_SLAB : SAC_TILE) + 4
 
 /* A slab on its way to shared memory; what lies outside is zero. */
 template <bool BY_ROWS>
-__device__ static inline void ask(float *to, const matrix &x, int first, int k) {
+__device__ static inline void ask(float *to, const matrix &x, int first, int k, bool wanted) {
   constexpr int ACROSS = (BY_ROWS ? SAC_SLAB : SAC_TILE) / 4;
 #pragma unroll
-  for (int i = threadIdx.x; i < SAC_TILE * SAC_SLAB / 4; i += SAC_THREADS) {
+  for (int i = threadIdx.x; wanted && i < SAC_TILE * SAC_SLAB / 4; i += SAC_THREADS) {
     const int down = i / ACROSS, across = i % ACROSS * 4;
     const int row = first + (BY_ROWS ? down : across), at = k + (BY_ROWS ? across : down);
     const bool there = row < x.count && at < x.length;
@@ -81,12 +92,10 @@ template <bool BY_ROWS>
 __device__ static inline void pick(float (&x)[4][4], const float *from, int place, int k) {
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const float4 v = *(const float4 *)(BY_ROWS ? from + (place + 8 * i) * LINE<true> + k
-                                               : from + (k + i) * LINE<false> + 4 * place);
-    if (BY_ROWS)
-      x[0][i] = v.x, x[1][i] = v.y, x[2][i] = v.z, x[3][i] = v.w;
-    else
-      x[i][0] = v.x, x[i][1] = v.y, x[i][2] = v.z, x[i][3] = v.w;
+    const four v(from +
+                 (BY_ROWS ? (place + 8 * i) * LINE<true> + k : (k + i) * LINE<false> + 4 * place));
+#pragma unroll
+    for (int j = 0; j < 4; j++) x[BY_ROWS ? j : i][BY_ROWS ? i : j] = v.x[j];
   }
 }
 template <bool BY_ROWS> __device__ static inline int row_of(int place, int i) {
@@ -113,7 +122,7 @@ __device__ static inline void add_slab(float (&c)[4][4], const float *a, const f
 
 /* The groups' sums, added in order: row threadIdx.x / 8 of the tile, four columns of it. */
 template <bool A_ROWS, bool B_ROWS>
-__device__ static inline float4 add_groups(const float (&c)[4][4], float *shared) {
+__device__ static inline four add_groups(const float (&c)[4][4], float *shared) {
   constexpr int ROW = SAC_TILE + 4;
   const int group = threadIdx.x / 64, across = threadIdx.x % 8, down = threadIdx.x / 8 % 8;
 #pragma unroll
@@ -123,26 +132,25 @@ __device__ static inline float4 add_groups(const float (&c)[4][4], float *shared
       shared[(group * SAC_TILE + row_of<A_ROWS>(down, m)) * ROW + row_of<B_ROWS>(across, n)] =
           c[m][n];
   __syncthreads();
-  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  four sum = {};
 #pragma unroll
   for (int g = 0; g < 4; g++) {
-    const float4 x =
-        *(const float4 *)(shared + (g * SAC_TILE + threadIdx.x / 8) * ROW + threadIdx.x % 8 * 4);
-    sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;
+    const four part(shared + (g * SAC_TILE + threadIdx.x / 8) * ROW + threadIdx.x % 8 * 4);
+    for (int i = 0; i < 4; i++) sum.x[i] += part.x[i];
   }
   return sum;
 }
 
 /* Rows m.. of A times rows n.. of B: this thread's four numbers of the tile. */
 template <bool A_ROWS, bool B_ROWS>
-__device__ static inline float4 multiply(const matrix &A, int m, const matrix &B, int n) {
+__device__ static inline four multiply(const matrix &A, int m, const matrix &B, int n) {
   extern __shared__ __align__(16) float shared[];
   const int slabs = (max(A.length, B.length) + SAC_SLAB - 1) / SAC_SLAB;
   float c[4][4] = {};
   for (int s = 0; s < SAC_STAGES; s++) {
     float *at = shared + 2 * s * SAC_SLAB_FLOATS;
-    if (s < slabs) ask<A_ROWS>(at, A, m, s * SAC_SLAB);
-    if (s < slabs) ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, s * SAC_SLAB);
+    ask<A_ROWS>(at, A, m, s * SAC_SLAB, s < slabs);
+    ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, s * SAC_SLAB, s < slabs);
     __pipeline_commit();
   }
   for (int s = 0; s < slabs; s++) {
@@ -151,9 +159,9 @@ __device__ static inline float4 multiply(const matrix &A, int m, const matrix &B
     __syncthreads(); /* all of slab s is there */
     add_slab<A_ROWS, B_ROWS>(c, at, at + SAC_SLAB_FLOATS);
     __syncthreads(); /* nobody reads it any more */
-    if (s + SAC_STAGES < slabs) ask<A_ROWS>(at, A, m, (s + SAC_STAGES) * SAC_SLAB);
-    if (s + SAC_STAGES < slabs)
-      ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, (s + SAC_STAGES) * SAC_SLAB);
+    const int next = s + SAC_STAGES;
+    ask<A_ROWS>(at, A, m, next * SAC_SLAB, next < slabs);
+    ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, next * SAC_SLAB, next < slabs);
     __pipeline_commit();
   }
   return add_groups<A_ROWS, B_ROWS>(c, shared);
@@ -194,12 +202,11 @@ __global__ void __launch_bounds__(SAC_THREADS)
   const place at(blockIdx.x, sac_tiles(y.lead_out));
   const float *theta = t + p.theta[net];
   const matrix W = {theta + y.weight, y.lead_in, y.out, y.lead_in};
-  const float4 c = multiply<true, true>(inputs_of(p, t, net, list.x[blockIdx.y], l), at.m, W, at.n);
+  four c = multiply<true, true>(inputs_of(p, t, net, list.x[blockIdx.y], l), at.m, W, at.n);
   if (at.row >= p.batch || at.column >= y.lead_out) return;
-  const float4 b = *(const float4 *)(theta + y.bias + at.column);
-  *(float4 *)(values_of(p, t, net, l) + (size_t)at.row * y.lead_out + at.column) =
-      make_float4(fmaxf(c.x + b.x, 0.0f), fmaxf(c.y + b.y, 0.0f), fmaxf(c.z + b.z, 0.0f),
-                  fmaxf(c.w + b.w, 0.0f));
+  const four b(theta + y.bias + at.column);
+  for (int i = 0; i < 4; i++) c.x[i] = fmaxf(c.x[i] + b.x[i], 0.0f);
+  c.store(values_of(p, t, net, l) + (size_t)at.row * y.lead_out + at.column);
 }
 
 /* D of layer l - 1 from that of layer l. */
@@ -212,13 +219,12 @@ __global__ void __launch_bounds__(SAC_THREADS)
   const place at(blockIdx.x, sac_tiles(y.lead_in));
   const matrix D = {slopes_of(p, t, net, l), y.lead_out, p.batch, y.lead_out};
   const matrix W = {t + p.theta[net] + y.weight, y.lead_in, y.lead_in, y.out};
-  const float4 c = multiply<true, false>(D, at.m, W, at.n);
+  four c = multiply<true, false>(D, at.m, W, at.n);
   if (at.row >= p.batch || at.column >= y.lead_in) return;
   const size_t to = (size_t)at.row * y.lead_in + at.column;
-  const float4 h = *(const float4 *)(values_of(p, t, net, l - 1) + to);
-  *(float4 *)(slopes_of(p, t, net, l - 1) + to) =
-      make_float4(h.x > 0.0f ? c.x : 0.0f, h.y > 0.0f ? c.y : 0.0f, h.z > 0.0f ? c.z : 0.0f,
-                  h.w > 0.0f ? c.w : 0.0f);
+  const four h(values_of(p, t, net, l - 1) + to);
+  for (int i = 0; i < 4; i++) c.x[i] = h.x[i] > 0.0f ? c.x[i] : 0.0f;
+  c.store(slopes_of(p, t, net, l - 1) + to);
 }
 
 /* Learning */
@@ -231,16 +237,13 @@ __device__ static inline float adam(float theta, float *m, float *v, float g, co
   return theta - rates[0] * first / (sqrtf(rates[1] * second) + 1e-8f);
 }
 
-/* One parameter's step, and its slow copy's. */
+/* A parameter's step, and its slow copy's. */
 __device__ static inline void learn(const sac_plan &p, float *t, int net, size_t i, float g,
                                     const float *rates) {
   const size_t numbers = net == SAC_ACTOR ? p.actor_numbers : p.critic_numbers;
-  float *theta = t + p.theta[net] + i;
-  const float moved = adam(*theta, theta + numbers, theta + 2 * numbers, g, rates);
-  *theta = moved;
-  if (net == SAC_ACTOR) return;
-  float *slow = t + p.theta[net + 2] + i;
-  *slow = (moved - *slow) * p.tau + *slow;
+  float *theta = t + p.theta[net] + i, *slow = t + p.theta[net + 2] + i;
+  *theta = adam(*theta, theta + numbers, theta + 2 * numbers, g, rates);
+  if (net != SAC_ACTOR) *slow = (*theta - *slow) * p.tau + *slow;
 }
 
 /* Biases o .. o + 31: eight threads have every eighth row of one, and their sums are added in order. */
@@ -251,11 +254,9 @@ __device__ static inline void learn_biases(const sac_plan &p, float *t, int net,
   const int o = first + threadIdx.x % 32;
   const float *d = slopes_of(p, t, net, l);
   float sum = 0.0f;
-  if (o < y.out) {
 #pragma unroll 8
-    for (int i = threadIdx.x / 32; i < p.batch; i += SAC_THREADS / 32)
-      sum += d[(size_t)i * y.lead_out + o];
-  }
+  for (int i = threadIdx.x / 32; o < y.out && i < p.batch; i += SAC_THREADS / 32)
+    sum += d[(size_t)i * y.lead_out + o];
   parts[threadIdx.x / 32][threadIdx.x % 32] = sum;
   __syncthreads();
   if (threadIdx.x >= 32 || o >= y.out) return;
@@ -283,13 +284,12 @@ __global__ void __launch_bounds__(SAC_THREADS)
   const matrix D = {slopes_of(p, t, net, l), y.lead_out, y.lead_out, p.batch};
   const matrix in = inputs_of(p, t, net, p.x, l);
   const matrix H = {in.at, in.lead, y.lead_in, p.batch};
-  const float4 c = multiply<false, false>(D, at.m, H, at.n);
-  const float g[4] = {c.x, c.y, c.z, c.w};
+  const four g = multiply<false, false>(D, at.m, H, at.n);
   if (at.row >= y.out) return;
 #pragma unroll
   for (int i = 0; i < 4; i++) /* an actor's inputs have actions behind them */
     if (at.column + i < y.in)
-      learn(p, t, net, y.weight + (size_t)at.row * y.lead_in + at.column + i, g[i], rates);
+      learn(p, t, net, y.weight + (size_t)at.row * y.lead_in + at.column + i, g.x[i], rates);
 }
 
 /* Heads: a warp for a row */
@@ -544,24 +544,19 @@ static void put_actor(sac_launch *l, int noise, int rate) {
   put_learning(l, SAC_ACTOR, 1, rate);
 }
 
-cudaError_t hvi_gpu_sac_put(sac_launch *l, bool critics, int actors) {
+cudaError_t hvi_gpu_sac_put(sac_launch *l, bool actor_too) {
   const sac_plan &p = *l->plan;
-  const sac_passes actor = {{SAC_ACTOR}, {p.x}};
-  int noise = critics ? 1 : 0;
   l->begun = false, l->error = cudaSuccess;
-  if (critics) put_critics(l, actors > 0);
-  if (!critics && actors > 0) put_values(l, actor, 1);
-  if (actors > 0) put_samples(l, sac_draws{{{noise, 0, p.x}}}, 1);
-  for (int j = 0; j < actors; j++) {
-    const bool more = j + 1 < actors;
-    put_actor(l, noise++, sac_rate(j));
-    const sac_draw alpha = {noise, sac_rate(j) + 2, 0}, next = {noise + p.automatic, 0, p.x};
-    if (p.automatic || more) put_values(l, actor, 1);
-    if (p.automatic)
-      put_samples(l, sac_draws{{alpha, next}}, more ? 2 : 1);
-    else if (more)
-      put_samples(l, sac_draws{{next}}, 1);
-    noise += p.automatic;
+  put_critics(l, actor_too);
+  if (actor_too) put_samples(l, sac_draws{{{1, 0, p.x}}}, 1);
+  for (int j = 0, noise = 1; actor_too && j < p.delay; j++, noise += 1 + p.automatic) {
+    const bool more = j + 1 < p.delay;
+    const sac_draw alpha = {noise + 1, sac_rate(j) + 2, 0},
+                   next = {noise + 1 + p.automatic, 0, p.x};
+    put_actor(l, noise, sac_rate(j));
+    if (p.automatic || more) put_values(l, sac_passes{{SAC_ACTOR}, {p.x}}, 1);
+    if (p.automatic) put_samples(l, sac_draws{{alpha, next}}, more ? 2 : 1);
+    if (!p.automatic && more) put_samples(l, sac_draws{{next}}, 1);
   }
   return l->error;
 }

@@ -36,7 +36,7 @@ struct sac_layer {
 /* Where things lie, in floats from the start of a trainer's memory, `each` apart. Inputs are in one piece,
  * and so are results with the actor's parameters at their end. */
 struct sac_plan {
-  int layers, obs, act, batch, x_row, automatic;
+  int layers, obs, act, batch, delay, x_row, automatic;
   int actor_blocks, critic_blocks;
   float scale, shift, gamma, tau, target_entropy;
   sac_layer actor[SAC_LAYERS], critic[SAC_LAYERS];
@@ -75,7 +75,7 @@ struct sac_launch {
 };
 
 /* The kernels of an update, in order. */
-cudaError_t hvi_gpu_sac_put(sac_launch *l, bool critics, int actors);
+cudaError_t hvi_gpu_sac_put(sac_launch *l, bool actor_too);
 cudaError_t hvi_gpu_sac_allow_memory(void);
 /* sac_host.cu */
 extern const hvi_device_sac_functions hvi_gpu_sac_functions;

@@ -7,9 +7,9 @@
  * precision, and what is computed for one trainer depends on nothing but that one. The device keeps the
  * networks and their moments between updates.
  *
- * With j = 0 .. actors - 1 an update is
+ * With j = 0 .. delay - 1 an update is
  *
- *   critics   targets y from noise 0, a step of Adam of both, their slow copies     (where asked for)
+ *   critics   targets y from noise 0, a step of Adam of both, their slow copies
  *   actor j   a step of Adam, actions sampled by the next noise
  *   alpha j   a step of Adam on log alpha, by the noise after that        (unless alpha is fixed)
  */
@@ -17,14 +17,13 @@
 
 #include "gpu/device.h"
 
-enum { HVI_DEVICE_SAC_ACTORS = 4, HVI_DEVICE_SAC_HIDDEN = 8 };
-
-typedef struct hvi_device_sac hvi_device_sac; /* trainers on a device */
+enum { HVI_DEVICE_SAC_HIDDEN = 8, HVI_DEVICE_SAC_DELAY = 64 };
 
 typedef struct hvi_device_sac_shape {
   size_t obs, act, batch;
-  size_t hidden_count;
-  const size_t *hidden; /* widths of relu layers, one at least; read while it is made */
+  size_t delay; /* steps of the actor in an update, where it moves; at most HVI_DEVICE_SAC_DELAY */
+  size_t hidden_count;  /* relu layers, one at least */
+  const size_t *hidden; /* their widths; read while it is made */
   float scale, shift;   /* action = scale tanh(.) + shift */
   float gamma, tau;
   float alpha; /* fixed; 0: automatic, towards target_entropy */
@@ -32,43 +31,36 @@ typedef struct hvi_device_sac_shape {
   double actor_lr, critic_lr, alpha_lr;
 } hvi_device_sac_shape;
 
-/* What the host has of a trainer. Networks are W_1 b_1 W_2 ...; the actor has 2 act outputs. */
-typedef struct hvi_device_sac_arrays {
+typedef struct hvi_device_trainer {
+  /* what the host has, set by it. Networks are W_1 b_1 W_2 ...; the actor has 2 act outputs */
   float *actor[3];                                  /* parameters, first and second moments */
   float *critics[2][4];                             /* the same, and slow copies */
   float *temperature;                               /* log alpha and its two moments */
   size_t *actor_steps, *critic_steps, *alpha_steps; /* of Adam so far; [2] of critics */
-} hvi_device_sac_arrays;
-
-/* One of the trainers. */
-typedef struct hvi_device_trainer {
-  hvi_device_sac_arrays host; /* set by the host before `put` */
+  double *numbers; /* losses of critics and actor, entropy, mean of q; of the latest steps */
   /* inputs, set by the device: filled in by the host before an update */
   size_t x_row;
   float *x, *next;        /* [batch][x_row] obs, action; obs */
   float *reward, *future; /* [batch] */
-  float *noise;           /* [1 + 2 HVI_DEVICE_SAC_ACTORS][batch][act], in the order of use */
-  /* results of the latest update */
-  double critic_loss, q_mean; /* of critics */
-  double actor_loss, entropy; /* of the last actor's step */
+  float *noise;           /* [1 + 2 delay][batch][act], in the order of use */
 } hvi_device_trainer;
+
+/* Trainers on a device; more of it is the device's own. */
+typedef struct hvi_device_sac {
+  const struct hvi_device_sac_functions *functions;
+  size_t count;
+  hvi_device_trainer *of; /* [count] */
+} hvi_device_sac;
 
 typedef struct hvi_device_sac_functions {
   /* HVI_ERROR_MEMORY where the device has no room. */
   hvi_status (*make)(hvi_device_sac **s, hvi_device *d, const hvi_device_sac_shape *shape,
                      size_t count, hvi_error *err);
   void (*free)(hvi_device_sac *s);
-  /* [count] of them. */
-  hvi_device_trainer *(*trainers)(hvi_device_sac *s);
   /* All networks of trainer i from the host's arrays, and back to them. */
   hvi_status (*put)(hvi_device_sac *s, size_t i, hvi_error *err);
   hvi_status (*get)(hvi_device_sac *s, size_t i, hvi_error *err);
-  /*
-   * An update of all trainers, with at most HVI_DEVICE_SAC_ACTORS steps of the actor. Afterwards the
-   * host's temperature, counts of steps, results and, after a step of it, the actor's parameters are
-   * those of the device.
-   */
-  hvi_status (*update)(hvi_device_sac *s, bool critics, size_t actors, hvi_error *err);
-  /* Microseconds of such an update by the device's clock, copies included; the networks move on. */
-  hvi_status (*measure)(hvi_device_sac *s, size_t actors, double *us, hvi_error *err);
+  /* An update of all trainers: of the critics, and where asked for `delay` steps of the actor. Afterwards the
+   * host's temperature, counts of steps, numbers and the actor's parameters are those of the device. */
+  hvi_status (*update)(hvi_device_sac *s, bool actor_too, hvi_error *err);
 } hvi_device_sac_functions;

@@ -8,23 +8,24 @@
 #include "gpu/host.cuh"
 #include "gpu/sac.cuh"
 
-#include <algorithm>
 #include <math.h>
 #include <string.h>
 #include <vector>
 
-struct hvi_device_sac {
+struct device_sac : hvi_device_sac {
   hvi_device *device;
-  hvi_device_sac_shape shape;
+  double actor_lr, critic_lr, alpha_lr;
+  float alpha; /* fixed, or 0 */
   sac_plan plan;
-  int count;
   bool early;
   float *memory;           /* [count][each] on the device */
   float *inputs, *results; /* pinned, [count] one after the other */
   size_t results_each;
-  cudaGraphExec_t graphs[2][HVI_DEVICE_SAC_ACTORS + 1];
+  cudaGraphExec_t graphs[2]; /* of critics alone, and with the actor */
   std::vector<hvi_device_trainer> trainers;
 };
+
+static device_sac *own(hvi_device_sac *s) { return static_cast<device_sac *>(s); }
 
 /* Layers of a network; the number of its parameters. */
 static size_t plan_layers(sac_layer *y, const hvi_device_sac_shape *s, int in, int out,
@@ -53,10 +54,10 @@ static size_t take(size_t *used, size_t floats) {
 }
 
 static void place_inputs(sac_plan *p, size_t *used) {
-  const size_t n = p->batch, rates = sac_rate(HVI_DEVICE_SAC_ACTORS);
+  const size_t n = p->batch, rates = sac_rate(p->delay);
   p->x = take(used, n * p->x_row), p->next = take(used, n * p->x_row);
   p->reward = take(used, n), p->future = take(used, n), p->rates = take(used, rates);
-  p->noise = take(used, (1 + 2 * HVI_DEVICE_SAC_ACTORS) * n * p->act);
+  p->noise = take(used, (1 + 2 * p->delay) * n * p->act);
   p->inputs_end = *used;
 }
 
@@ -76,7 +77,7 @@ static sac_plan plan_of(const hvi_device_sac_shape *s) {
   sac_plan p = {};
   const size_t n = s->batch;
   size_t used = 0;
-  p.layers = (int)s->hidden_count + 1, p.batch = (int)n;
+  p.layers = (int)s->hidden_count + 1, p.batch = (int)n, p.delay = (int)s->delay;
   p.obs = (int)s->obs, p.act = (int)s->act, p.x_row = (int)hvi_gpu_padded(s->obs + s->act, 16);
   p.scale = s->scale, p.shift = s->shift, p.gamma = s->gamma, p.tau = s->tau;
   p.automatic = s->alpha == 0.0f, p.target_entropy = s->target_entropy;
@@ -92,30 +93,31 @@ static sac_plan plan_of(const hvi_device_sac_shape *s) {
   return p;
 }
 
-static void free_sac(hvi_device_sac *s) {
-  if (!s) return;
-  for (auto &kind : s->graphs)
-    for (cudaGraphExec_t g : kind)
-      if (g) cudaGraphExecDestroy(g);
+static void free_sac(hvi_device_sac *sac) {
+  device_sac *s = own(sac);
+  for (cudaGraphExec_t g : s->graphs)
+    if (g) cudaGraphExecDestroy(g);
   cudaFree(s->memory);
   cudaFreeHost(s->inputs);
   cudaFreeHost(s->results);
   delete s;
 }
 
-static hvi_status allocate(hvi_device_sac *s, hvi_error *err) {
+static hvi_status allocate(device_sac *s, hvi_error *err) {
   const sac_plan *p = &s->plan;
   const size_t bytes = s->count * p->each * sizeof(float);
   const size_t in = s->count * p->inputs_end * sizeof(float);
   s->results_each = p->theta[SAC_ACTOR] + p->actor_numbers - p->q;
+  GPU_TRY(hvi_gpu_sac_allow_memory(), "its kernels");
   GPU_TRY(cudaMalloc(&s->memory, bytes), "a trainer");
   GPU_TRY(cudaMemset(s->memory, 0, bytes), "a trainer");
   GPU_TRY(cudaMallocHost(&s->inputs, in), "a trainer's batch");
   GPU_TRY(cudaMallocHost(&s->results, s->count * s->results_each * sizeof(float)), "results");
   memset(s->inputs, 0, in);
   s->trainers.resize(s->count);
-  for (int i = 0; i < s->count; i++) {
-    hvi_device_trainer *t = &s->trainers[i];
+  s->of = s->trainers.data();
+  for (size_t i = 0; i < s->count; i++) {
+    hvi_device_trainer *t = &s->of[i];
     float *at = s->inputs + i * p->inputs_end;
     t->x_row = p->x_row, t->x = at + p->x, t->next = at + p->next;
     t->reward = at + p->reward, t->future = at + p->future, t->noise = at + p->noise;
@@ -125,66 +127,58 @@ static hvi_status allocate(hvi_device_sac *s, hvi_error *err) {
 
 static hvi_status make_sac(hvi_device_sac **sac, hvi_device *d, const hvi_device_sac_shape *shape,
                            size_t count, hvi_error *err) {
-  *sac = NULL;
-  hvi_device_sac *s = new hvi_device_sac();
-  s->device = d, s->shape = *shape, s->plan = plan_of(shape), s->count = (int)count;
+  device_sac *s = new device_sac();
+  s->functions = &hvi_gpu_sac_functions, s->count = count;
+  s->device = d, s->plan = plan_of(shape);
+  s->actor_lr = shape->actor_lr, s->critic_lr = shape->critic_lr, s->alpha_lr = shape->alpha_lr;
+  s->alpha = shape->alpha;
   s->early = d->major == 9; /* only code made for it waits inside its kernels */
-  hvi_status status = hvi_gpu_check(hvi_gpu_sac_allow_memory(), "its kernels", err);
-  if (!status) status = allocate(s, err);
-  if (status)
-    free_sac(s);
-  else
-    *sac = s;
+  const hvi_status status = allocate(s, err);
+  if (status) free_sac(s);
+  *sac = status ? NULL : s;
   return status;
 }
 
-static hvi_device_trainer *trainers(hvi_device_sac *s) { return s->trainers.data(); }
-
-/* A network from the host's array to the device's, whose rows are filled up, or back. */
-static hvi_status move_net(const hvi_device_sac *s, float *there, float *here, bool actor, bool put,
-                           hvi_error *err) {
-  const sac_layer *y = actor ? s->plan.actor : s->plan.critic;
-  for (int l = 0; l < s->plan.layers; l++, y++) {
-    const size_t row = y->in * sizeof(float), lead = y->lead_in * sizeof(float);
-    const size_t biases = y->out * sizeof(float);
-    float *W = there + y->weight, *b = there + y->bias, *bias = here + (size_t)y->out * y->in;
-    GPU_TRY(cudaMemcpy2D(put ? W : here, put ? lead : row, put ? here : W, put ? row : lead, row,
-                         y->out, cudaMemcpyDefault),
-            "a network");
-    GPU_TRY(cudaMemcpy(put ? b : bias, put ? bias : b, biases, cudaMemcpyDefault), "a network");
-    here = bias + y->out;
-  }
-  return HVI_OK;
+/* A network between the host's rows and those of the device, which are filled up. */
+static void copy_net(const sac_plan *p, bool actor, float *host, float *device, bool put) {
+  const sac_layer *y = actor ? p->actor : p->critic;
+  for (int l = 0; l < p->layers; l++, y++)
+    for (int o = 0; o <= y->out; o++) { /* the last row is that of the biases */
+      const int length = o < y->out ? y->in : y->out;
+      float *row = device + y->weight + (size_t)o * y->lead_in;
+      memcpy(put ? row : host, put ? host : row, length * sizeof(float));
+      host += length;
+    }
 }
 
-static hvi_status move_all(hvi_device_sac *s, size_t i, bool put, hvi_error *err) {
+/* All networks of a trainer in one copy; `there` is the device's. */
+static hvi_status move_nets(device_sac *s, size_t i, bool put, hvi_error *err) {
   const sac_plan *p = &s->plan;
-  const hvi_device_trainer *t = &s->trainers[i];
-  float *base = s->memory + i * p->each;
-  for (size_t k = 0; k < 3; k++) {
-    HVI_TRY(move_net(s, base + p->theta[SAC_ACTOR] + k * p->actor_numbers, t->host.actor[k], true,
-                     put, err));
-    for (size_t c = 0; c < 2; c++)
-      HVI_TRY(move_net(s, base + p->theta[SAC_CRITIC + c] + k * p->critic_numbers,
-                       t->host.critics[c][k], false, put, err));
+  const hvi_device_trainer *t = &s->of[i];
+  const size_t first = p->temperature, end = p->theta[SAC_NETS - 1] + p->critic_numbers;
+  std::vector<float> here(end - first);
+  float *there = s->memory + i * p->each + first, *at = here.data() - first;
+  const size_t bytes = here.size() * sizeof(float);
+  GPU_TRY(cudaMemcpy(here.data(), there, bytes, cudaMemcpyDefault), "a trainer");
+  for (size_t k = 0; k < 4; k++) {
+    if (k < 3) copy_net(p, true, t->actor[k], at + p->theta[SAC_ACTOR] + k * p->actor_numbers, put);
+    for (size_t c = 0; c < 2; c++) {
+      const size_t from =
+          k < 3 ? p->theta[SAC_CRITIC + c] + k * p->critic_numbers : p->theta[SAC_SLOW + c];
+      copy_net(p, false, t->critics[c][k], at + from, put);
+    }
   }
-  for (size_t c = 0; c < 2; c++)
-    HVI_TRY(move_net(s, base + p->theta[SAC_SLOW + c], t->host.critics[c][3], false, put, err));
-  return HVI_OK;
+  if (!put) return HVI_OK;
+  memcpy(at + p->temperature, t->temperature, 3 * sizeof(float));
+  at[p->temperature + 3] = s->alpha > 0.0f ? s->alpha : (float)exp((double)t->temperature[0]);
+  return hvi_gpu_check(cudaMemcpy(there, here.data(), bytes, cudaMemcpyDefault), "a trainer", err);
 }
 
 static hvi_status put_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
-  const float *a = s->trainers[i].host.temperature;
-  const float alpha = s->shape.alpha > 0.0f ? s->shape.alpha : (float)exp((double)a[0]);
-  const float four[4] = {a[0], a[1], a[2], alpha};
-  GPU_TRY(cudaMemcpy(s->memory + i * s->plan.each + s->plan.temperature, four, sizeof four,
-                     cudaMemcpyDefault),
-          "a trainer");
-  return move_all(s, i, true, err);
+  return move_nets(own(s), i, true, err);
 }
-
 static hvi_status get_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
-  return move_all(s, i, false, err);
+  return move_nets(own(s), i, false, err);
 }
 
 /* Two numbers for step k of Adam, from one on: those of hvi_adam_step. */
@@ -193,128 +187,78 @@ static void put_rates(float *to, double lr, size_t k) {
   to[1] = (float)(1.0 / (1.0 - pow(0.999, (double)k)));
 }
 
-static void fill_rates(hvi_device_sac *s, size_t i, bool critics, size_t actors) {
-  hvi_device_trainer *t = &s->trainers[i];
+static void fill_rates(device_sac *s, size_t i, int actors) {
+  hvi_device_trainer *t = &s->of[i];
   float *rates = s->inputs + i * s->plan.inputs_end + s->plan.rates;
-  for (size_t c = 0; critics && c < 2; c++)
-    put_rates(rates, s->shape.critic_lr, ++t->host.critic_steps[c]);
-  for (size_t j = 0; j < actors; j++) {
-    put_rates(rates + sac_rate((int)j), s->shape.actor_lr, ++*t->host.actor_steps);
-    if (s->plan.automatic)
-      put_rates(rates + sac_rate((int)j) + 2, s->shape.alpha_lr, ++*t->host.alpha_steps);
+  for (size_t c = 0; c < 2; c++) put_rates(rates, s->critic_lr, ++t->critic_steps[c]);
+  for (int j = 0; j < actors; j++) {
+    put_rates(rates + sac_rate(j), s->actor_lr, ++*t->actor_steps);
+    if (s->plan.automatic) put_rates(rates + sac_rate(j) + 2, s->alpha_lr, ++*t->alpha_steps);
   }
 }
 
-static cudaError_t put_all(hvi_device_sac *s, bool critics, int actors) {
+static cudaError_t put_all(device_sac *s, bool actor_too) {
   const sac_plan *p = &s->plan;
   const size_t each = p->each * sizeof(float), in = p->inputs_end * sizeof(float);
-  const size_t blocks = (critics ? 1 : 0) + actors * (1 + p->automatic);
-  const size_t used = (p->noise + blocks * p->batch * p->act) * sizeof(float);
-  const size_t out = s->results_each * sizeof(float);
-  const size_t wanted = actors ? out : (p->theta[SAC_ACTOR] - p->q) * sizeof(float);
-  sac_launch l = {s->device->stream, p, s->memory, s->count, s->early, false, cudaSuccess};
-  cudaError_t e = cudaMemcpy2DAsync(s->memory, each, s->inputs, in, used, s->count,
-                                    cudaMemcpyHostToDevice, l.stream);
-  if (e == cudaSuccess) e = hvi_gpu_sac_put(&l, critics, actors);
-  if (e == cudaSuccess)
-    e = cudaMemcpy2DAsync(s->results, out, s->memory + p->q, each, wanted, s->count,
-                          cudaMemcpyDeviceToHost, l.stream);
-  return e;
+  const size_t noise =
+      (size_t)p->batch * p->act * (actor_too ? 1 + p->delay * (1 + p->automatic) : 1);
+  const size_t out = s->results_each * sizeof(float),
+               alone = (p->theta[SAC_ACTOR] - p->q) * sizeof(float);
+  sac_launch l = {s->device->stream, p, s->memory, (int)s->count, s->early, false, cudaSuccess};
+  cudaError_t e =
+      cudaMemcpy2DAsync(s->memory, each, s->inputs, in, (p->noise + noise) * sizeof(float),
+                        s->count, cudaMemcpyHostToDevice, l.stream);
+  if (e == cudaSuccess) e = hvi_gpu_sac_put(&l, actor_too);
+  if (e != cudaSuccess) return e;
+  return cudaMemcpy2DAsync(s->results, out, s->memory + p->q, each, actor_too ? out : alone,
+                           s->count, cudaMemcpyDeviceToHost, l.stream);
 }
 
-static cudaError_t capture(hvi_device_sac *s, cudaGraphExec_t *to, bool critics, int actors) {
+static cudaError_t capture(device_sac *s, bool actor_too) {
   cudaGraph_t graph = NULL;
   cudaError_t e = cudaStreamBeginCapture(s->device->stream, cudaStreamCaptureModeThreadLocal);
   if (e != cudaSuccess) return e;
-  const cudaError_t launched = put_all(s, critics, actors);
+  const cudaError_t launched = put_all(s, actor_too);
   e = cudaStreamEndCapture(s->device->stream, &graph);
   if (launched != cudaSuccess) e = launched;
-  if (e == cudaSuccess) e = cudaGraphInstantiate(to, graph, 0);
+  if (e == cudaSuccess) e = cudaGraphInstantiate(&s->graphs[actor_too], graph, 0);
   if (graph) cudaGraphDestroy(graph);
   return e;
 }
 
-/* The graph of a kind of update. Where launches that overlap cannot be captured, without. */
-static hvi_status graph_of(hvi_device_sac *s, cudaGraphExec_t *graph, bool critics, size_t actors,
-                           hvi_error *err) {
-  cudaGraphExec_t *g = &s->graphs[critics][actors];
-  if (!*g && s->early && capture(s, g, critics, (int)actors) != cudaSuccess) {
-    cudaGetLastError();
+/* Sums over rows as the CPU's trainer takes them. */
+static void take_results(device_sac *s, size_t i, bool actor_too) {
+  const sac_plan *p = &s->plan;
+  float *r = s->results + i * s->results_each - p->q;
+  const hvi_device_trainer *t = &s->of[i];
+  double squares = 0.0, q = 0.0, loss = 0.0, log_prob = 0.0;
+  for (int k = 0; k < p->batch; k++) {
+    const double e = (double)(r[p->q + k] - r[p->y + k]);
+    const double f = (double)(r[p->q + p->batch + k] - r[p->y + k]);
+    squares += e * e + f * f, q += (double)r[p->q + k];
+    loss += (double)r[p->loss + k], log_prob += (double)r[p->log_prob + k];
+  }
+  t->numbers[0] = 0.5 * squares / p->batch, t->numbers[3] = q / p->batch;
+  if (!actor_too) return;
+  t->numbers[1] = loss / p->batch, t->numbers[2] = -log_prob / p->batch;
+  memcpy(t->temperature, r + p->temperature, 3 * sizeof(float));
+  copy_net(p, true, t->actor[0], r + p->theta[SAC_ACTOR], false);
+}
+
+static hvi_status update(hvi_device_sac *sac, bool actor_too, hvi_error *err) {
+  device_sac *s = own(sac);
+  cudaGraphExec_t *graph = &s->graphs[actor_too];
+  if (!*graph && s->early && capture(s, actor_too) != cudaSuccess) {
+    cudaGetLastError(); /* launches that overlap could not be captured */
     s->early = false;
   }
-  if (!*g) GPU_TRY(capture(s, g, critics, (int)actors), "a graph");
-  *graph = *g;
-  return HVI_OK;
-}
-
-/* The actor, from rows that are filled up to the host's. */
-static void take_actor(const hvi_device_sac *s, float *to, const float *from) {
-  for (int l = 0; l < s->plan.layers; l++) {
-    const sac_layer *y = &s->plan.actor[l];
-    for (int o = 0; o < y->out; o++, to += y->in)
-      memcpy(to, from + y->weight + (size_t)o * y->lead_in, y->in * sizeof *to);
-    memcpy(to, from + y->bias, y->out * sizeof *to);
-    to += y->out;
-  }
-}
-
-static void take_results(hvi_device_sac *s, size_t i, bool critics, size_t actors) {
-  const sac_plan *p = &s->plan;
-  const float *r = s->results + i * s->results_each - p->q;
-  hvi_device_trainer *t = &s->trainers[i];
-  const float *q[2] = {r + p->q, r + p->q + p->batch};
-  const double n = p->batch;
-  double loss = 0.0, sum = 0.0, log_prob = 0.0;
-  for (int c = 0; critics && c < 2; c++)
-    for (int k = 0; k < p->batch; k++) {
-      const double error = (double)(q[c][k] - r[p->y + k]);
-      loss += error * error;
-      sum += c == 0 ? (double)q[c][k] : 0.0;
-    }
-  if (critics) t->critic_loss = 0.5 * loss / n, t->q_mean = sum / n;
-  if (actors == 0) return;
-  memcpy(t->host.temperature, r + p->temperature, 3 * sizeof(float));
-  take_actor(s, t->host.actor[0], r + p->theta[SAC_ACTOR]);
-  loss = 0.0;
-  for (int k = 0; k < p->batch; k++) {
-    loss += (double)r[p->loss + k];
-    log_prob += (double)r[p->log_prob + k];
-  }
-  t->actor_loss = loss / n;
-  t->entropy = -log_prob / n;
-}
-
-static hvi_status update(hvi_device_sac *s, bool critics, size_t actors, hvi_error *err) {
-  cudaGraphExec_t graph = NULL;
-  HVI_TRY(graph_of(s, &graph, critics, actors, err));
-  for (int i = 0; i < s->count; i++) fill_rates(s, i, critics, actors);
-  GPU_TRY(cudaGraphLaunch(graph, s->device->stream), "an update");
+  if (!*graph) GPU_TRY(capture(s, actor_too), "a graph");
+  for (size_t i = 0; i < s->count; i++) fill_rates(s, i, actor_too ? s->plan.delay : 0);
+  GPU_TRY(cudaGraphLaunch(*graph, s->device->stream), "an update");
   GPU_TRY(cudaStreamSynchronize(s->device->stream), "an update");
-  for (int i = 0; i < s->count; i++) take_results(s, i, critics, actors);
+  for (size_t i = 0; i < s->count; i++) take_results(s, i, actor_too);
   return HVI_OK;
 }
 
-/* The median of repeated replays. */
-static hvi_status measure(hvi_device_sac *s, size_t actors, double *us, hvi_error *err) {
-  enum { REPLAYS = 50, TIMES = 7 };
-  hvi_device *d = s->device;
-  double spent[TIMES];
-  cudaGraphExec_t graph = NULL;
-  HVI_TRY(update(s, true, actors, err));
-  HVI_TRY(graph_of(s, &graph, true, actors, err));
-  for (double &time : spent) {
-    float ms = 0.0f;
-    GPU_TRY(cudaEventRecord(d->begun, d->stream), "a clock");
-    for (int i = 0; i < REPLAYS; i++) GPU_TRY(cudaGraphLaunch(graph, d->stream), "an update");
-    GPU_TRY(cudaEventRecord(d->ended, d->stream), "a clock");
-    GPU_TRY(cudaStreamSynchronize(d->stream), "an update");
-    GPU_TRY(cudaEventElapsedTime(&ms, d->begun, d->ended), "a clock");
-    time = 1e3 * ms / REPLAYS;
-  }
-  std::sort(spent, spent + TIMES);
-  *us = spent[TIMES / 2];
-  return HVI_OK;
-}
-
-const hvi_device_sac_functions hvi_gpu_sac_functions = {make_sac, free_sac, trainers, put_sac,
-                                                        get_sac,  update,   measure};
+const hvi_device_sac_functions hvi_gpu_sac_functions = {make_sac, free_sac, put_sac, get_sac,
+                                                        update};

@@ -184,7 +184,7 @@ void hvi_sac_free(hvi_sac *sac) {
   if (!sac) return;
   for (size_t i = 0; sac->blocks && i < sac->block_count; i++) hvi_free(sac->blocks[i]);
   hvi_free(sac->blocks);
-  if (sac->place == 0) hvi_trainers_free(sac->device);
+  if (sac->device && sac->place == 0) sac->device->functions->free(sac->device);
   hvi_policy_free(sac->policy);
   hvi_net_free(sac->critic_net);
   hvi_env_free(sac->env);

@@ -1,7 +1,8 @@
 /* What a trainer is made of, for the files that share it. */
 #pragma once
 
-#include "gpu/trainers.h"
+#include "gpu/gang.h"
+#include "gpu/sac.h"
 #include "io/kept.h"
 #include "rl/policy.h"
 
@@ -107,8 +108,9 @@ struct hvi_sac {
   hvi_sac_numbers numbers;
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 
-  hvi_trainers *device; /* that its networks learn on, shared with others; NULL: none */
-  size_t place;         /* among them; the first frees it */
+  hvi_gang *gang;
+  hvi_device_sac *device; /* that its networks learn on, with others; NULL: none */
+  size_t place;           /* among them; the first frees it */
 };
 
 /* Makes sure that rows 0 .. count - 1 of the buffer have memory. */
@@ -134,7 +136,7 @@ void hvi_sac_update_actor(hvi_sac *sac);
 hvi_status hvi_sac_attach(hvi_sac *const *all, size_t count, hvi_gang *gang, hvi_error *err);
 /* An update of all of them; of their networks here only the actor is that of the device. */
 hvi_status hvi_sac_update_there(hvi_sac *const *all, bool actor_too, hvi_error *err);
-hvi_device_sac_shape hvi_sac_shape(const hvi_sac *sac);
+hvi_status hvi_sac_fetch(const hvi_sac *sac, hvi_error *err);
 /* hvi_sac_load for a device, by its level; NULL: none. */
 hvi_status hvi_sac_load_for(hvi_sac **out, const hvi_env *env, const char *path,
                             bool accept_other_bits, const char *device, hvi_error *err);

@@ -72,7 +72,7 @@ hvi_status hvi_sac_save(const hvi_sac *sac, const char *path, hvi_error *err) {
   hvi_tensor_note notes[MOST_SETTINGS];
   hvi_kept head = {.kind = KIND, .about = sac->env->name};
   size_t count = 0;
-  if (sac->device) HVI_TRY(hvi_trainers_get(sac->device, sac->place, err));
+  if (sac->device) HVI_TRY(hvi_sac_fetch(sac, err));
   memcpy(head.levels, sac->levels, sizeof head.levels);
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     if (!is_kept(row)) continue;

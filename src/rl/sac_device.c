@@ -2,72 +2,71 @@
 #include "base/base.h"
 #include "rl/sac.h"
 
-hvi_device_sac_shape hvi_sac_shape(const hvi_sac *sac) {
+static hvi_device_sac_shape shape_of(const hvi_sac *sac) {
   const hvi_sac_settings *s = &sac->settings;
-  return (hvi_device_sac_shape){sac->obs,
-                                sac->act,
-                                s->batch,
-                                s->hidden_count,
-                                s->hidden,
-                                sac->policy->scale[0],
-                                sac->policy->shift[0],
-                                (float)s->gamma,
-                                (float)s->tau,
-                                (float)s->alpha,
-                                sac->target_entropy,
-                                s->actor_lr,
-                                s->critic_lr,
-                                s->alpha_lr};
+  hvi_device_sac_shape z = {.obs = sac->obs, .act = sac->act, .batch = s->batch};
+  z.delay = s->delay, z.hidden_count = s->hidden_count, z.hidden = s->hidden;
+  z.scale = sac->policy->scale[0], z.shift = sac->policy->shift[0];
+  z.gamma = (float)s->gamma, z.tau = (float)s->tau;
+  z.alpha = (float)s->alpha, z.target_entropy = sac->target_entropy;
+  z.actor_lr = s->actor_lr, z.critic_lr = s->critic_lr, z.alpha_lr = s->alpha_lr;
+  return z;
 }
 
-static hvi_device_sac_arrays arrays_of(hvi_sac *sac) {
-  const hvi_sac_learner *a = &sac->actor;
-  const hvi_sac_learner *c = &sac->critics[0].learner, *d = &sac->critics[1].learner;
-  return (hvi_device_sac_arrays){{a->weights, a->first, a->second},
-                                 {{c->weights, c->first, c->second, sac->critics[0].target},
-                                  {d->weights, d->first, d->second, sac->critics[1].target}},
-                                 &sac->temperature.log_alpha,
-                                 &sac->counts.actor_steps,
-                                 sac->counts.critic_steps,
-                                 &sac->counts.alpha_steps};
+static void give(float **to, const hvi_sac_learner *l) {
+  to[0] = l->weights, to[1] = l->first, to[2] = l->second;
+}
+
+static hvi_status attach(hvi_sac *sac, hvi_device_sac *device, size_t i, hvi_error *err) {
+  hvi_device_trainer *t = &device->of[i];
+  hvi_sac_batch *b = &sac->batch;
+  sac->device = device, sac->place = i;
+  give(t->actor, &sac->actor);
+  for (size_t c = 0; c < 2; c++) {
+    give(t->critics[c], &sac->critics[c].learner);
+    t->critics[c][3] = sac->critics[c].target;
+  }
+  t->temperature = &sac->temperature.log_alpha, t->numbers = &sac->numbers.critic_loss;
+  t->actor_steps = &sac->counts.actor_steps, t->critic_steps = sac->counts.critic_steps;
+  t->alpha_steps = &sac->counts.alpha_steps;
+  *b = (hvi_sac_batch){t->x, t->next, t->x_row, t->reward, t->future, b->index};
+  hvi_levels_add(sac->levels, hvi_gang_about(sac->gang)->level);
+  return hvi_gang_note(sac->gang, device->functions->put(device, i, err), err);
 }
 
 hvi_status hvi_sac_attach(hvi_sac *const *all, size_t count, hvi_gang *gang, hvi_error *err) {
-  const hvi_device_sac_shape shape = hvi_sac_shape(all[0]);
-  hvi_trainers *device;
-  HVI_TRY(hvi_trainers_new(&device, gang, &shape, count, err));
-  for (size_t i = 0; i < count; i++) {
-    const hvi_device_trainer *t = &device->of[i];
-    device->of[i].host = arrays_of(all[i]);
-    all[i]->device = device, all[i]->place = i;
-    all[i]->batch =
-        (hvi_sac_batch){t->x, t->next, t->x_row, t->reward, t->future, all[i]->batch.index};
-    hvi_levels_add(all[i]->levels, hvi_gang_about(gang)->level);
-  }
-  return hvi_trainers_put(device, err);
-}
-
-/* In the order of the CPU's draws. */
-static void draw(const void *context, size_t i, bool batch, size_t blocks) {
-  hvi_sac *sac = ((hvi_sac *const *)context)[i];
-  const size_t numbers = sac->settings.batch * sac->act;
-  if (batch) hvi_sac_draw(sac);
-  for (size_t k = 0; k < blocks; k++)
-    sac->actor.net->kernels->normals(sac->device->of[i].noise + k * numbers, numbers,
-                                     &sac->generators.noise);
-}
-
-hvi_status hvi_sac_update_there(hvi_sac *const *all, bool actor_too, hvi_error *err) {
-  hvi_trainers *device = all[0]->device;
-  const size_t actors = actor_too ? all[0]->settings.delay : 0;
-  HVI_TRY(hvi_trainers_update(device, actors, draw, all, err));
-  for (size_t i = 0; i < device->count; i++) {
-    const hvi_device_trainer *t = &device->of[i];
-    hvi_sac_numbers *n = &all[i]->numbers;
-    n->critic_loss = t->critic_loss, n->q_mean = t->q_mean;
-    if (!actor_too) continue;
-    n->actor_loss = t->actor_loss, n->entropy = t->entropy;
-    hvi_net_prepare(all[i]->actor.net, all[i]->actor.weights);
-  }
+  const hvi_device_sac_shape shape = shape_of(all[0]);
+  hvi_device *d;
+  hvi_device_sac *s;
+  if (shape.hidden_count == 0 || shape.delay > HVI_DEVICE_SAC_DELAY)
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "a GPU needs a hidden layer, and a delay of at most %d",
+                         (int)HVI_DEVICE_SAC_DELAY);
+  HVI_TRY(
+      hvi_gang_note(gang, hvi_gang_device(gang, &d)->sac->make(&s, d, &shape, count, err), err));
+  for (size_t i = 0; i < count; i++) all[i]->gang = gang;
+  for (size_t i = 0; i < count; i++) HVI_TRY(attach(all[i], s, i, err));
   return HVI_OK;
+}
+
+/* Batches and noise are drawn in the order of the CPU. */
+hvi_status hvi_sac_update_there(hvi_sac *const *all, bool actor_too, hvi_error *err) {
+  hvi_device_sac *device = all[0]->device;
+  const hvi_sac_settings *s = &all[0]->settings;
+  const size_t n = s->batch * all[0]->act, of_step = s->alpha == 0.0 ? 2 : 1;
+  for (size_t i = 0; i < device->count; i++) {
+    hvi_sac_draw(all[i]);
+    for (size_t k = 0; k < 1 + (actor_too ? s->delay * of_step : 0); k++)
+      all[i]->actor.net->kernels->normals(device->of[i].noise + k * n, n,
+                                          &all[i]->generators.noise);
+  }
+  HVI_TRY(hvi_gang_note(all[0]->gang, device->functions->update(device, actor_too, err), err));
+  for (size_t i = 0; actor_too && i < device->count; i++)
+    hvi_net_prepare(all[i]->actor.net, all[i]->actor.weights);
+  return HVI_OK;
+}
+
+hvi_status hvi_sac_fetch(const hvi_sac *sac, hvi_error *err) {
+  const hvi_status status = sac->device->functions->get(sac->device, sac->place, err);
+  return hvi_gang_note(sac->gang, status, err);
 }

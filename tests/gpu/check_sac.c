@@ -116,7 +116,7 @@ static bool run_together(check *c, hvi_gang *gang, hvi_sac **all, size_t count, 
   for (size_t k = 0; good && k < updates; k++)
     good = check_call(c, hvi_sac_update_there(all, k % all[0]->settings.delay == 0, &err), &err);
   for (size_t i = 0; good && i < count; i++)
-    good = check_call(c, hvi_trainers_get(all[0]->device, i, &err), &err);
+    good = check_call(c, hvi_sac_fetch(all[i], &err), &err);
   return good;
 }
 

@@ -25,12 +25,12 @@ typedef struct trainer {
   double *mean, *spread, *squashed, *pull; /* [act] of a row */
 } trainer;
 
-struct hvi_device_sac {
+typedef struct device_sac {
+  hvi_device_sac base;
   hvi_device_sac_shape shape;
-  size_t hidden[HVI_DEVICE_SAC_HIDDEN], count;
+  size_t hidden[HVI_DEVICE_SAC_HIDDEN];
   trainer *own;
-  hvi_device_trainer *trainers;
-};
+} device_sac;
 
 static void *room(size_t count, size_t size) {
   void *p = calloc(count ? count : 1, size);
@@ -53,26 +53,27 @@ static void net_make(network *n, const hvi_device_sac_shape *s, size_t in, size_
   n->back = n->value + n->units;
 }
 
-static void free_sac(hvi_device_sac *s) {
-  for (size_t i = 0; i < s->count; i++) {
+static void free_sac(hvi_device_sac *sac) {
+  device_sac *s = (device_sac *)sac;
+  for (size_t i = 0; i < s->base.count; i++) {
     for (size_t k = 0; k < NETS; k++) {
       free(s->own[i].net[k].theta);
       free(s->own[i].net[k].gradient);
       free(s->own[i].net[k].value);
     }
     free(s->own[i].y);
-    free(s->trainers[i].x);
+    free(s->base.of[i].x);
   }
   free(s->own);
-  free(s->trainers);
+  free(s->base.of);
   free(s);
   emulated.trainers--;
 }
 
-static void trainer_make(hvi_device_sac *s, size_t i) {
+static void trainer_make(device_sac *s, size_t i) {
   const size_t n = s->shape.batch, act = s->shape.act, obs = s->shape.obs;
   trainer *own = &s->own[i];
-  hvi_device_trainer *t = &s->trainers[i];
+  hvi_device_trainer *t = &s->base.of[i];
   for (size_t k = 0; k < NETS; k++)
     net_make(&own->net[k], &s->shape, k == ACTOR ? obs : obs + act, k == ACTOR ? 2 * act : 1);
   own->y = room(2 * n + 4 * act, sizeof *own->y);
@@ -82,7 +83,7 @@ static void trainer_make(hvi_device_sac *s, size_t i) {
   own->squashed = own->spread + act;
   own->pull = own->squashed + act;
   t->x_row = (obs + act + 15) / 16 * 16;
-  t->x = room(2 * n * t->x_row + 2 * n + (1 + 2 * HVI_DEVICE_SAC_ACTORS) * n * act, sizeof *t->x);
+  t->x = room(2 * n * t->x_row + 2 * n + (1 + 2 * s->shape.delay) * n * act, sizeof *t->x);
   t->next = t->x + n * t->x_row;
   t->reward = t->next + n * t->x_row;
   t->future = t->reward + n;
@@ -95,24 +96,23 @@ static hvi_status make(hvi_device_sac **out, hvi_device *d, const hvi_device_sac
   *out = NULL;
   if (emulated.memory && emulated.memory < 10000)
     return hvi_error_set(err, HVI_ERROR_MEMORY, "the emulated device has no memory for a trainer");
-  hvi_device_sac *s = room(1, sizeof *s);
+  device_sac *s = room(1, sizeof *s);
   s->shape = *shape;
-  s->count = count;
+  s->base.count = count;
   memcpy(s->hidden, shape->hidden, shape->hidden_count * sizeof *s->hidden);
   s->shape.hidden = s->hidden;
+  s->base.functions = emulated_sac();
   s->own = room(count, sizeof *s->own);
-  s->trainers = room(count, sizeof *s->trainers);
+  s->base.of = room(count, sizeof *s->base.of);
   for (size_t i = 0; i < count; i++) trainer_make(s, i);
   emulated.trainers++;
-  *out = s;
+  *out = &s->base;
   return HVI_OK;
 }
 
-static hvi_device_trainer *trainers(hvi_device_sac *s) { return s->trainers; }
-
 /* One of a trainer's arrays, k = 0 .. 10, here and at the host's. */
-static float *array_of(hvi_device_sac *s, size_t i, size_t k, float **host, size_t *numbers) {
-  const hvi_device_sac_arrays *h = &s->trainers[i].host;
+static float *array_of(device_sac *s, size_t i, size_t k, float **host, size_t *numbers) {
+  const hvi_device_trainer *h = &s->base.of[i];
   const size_t c = (k - 3) / 4, part = k < 3 ? k : (k - 3) % 4;
   network *n = &s->own[i].net[k < 3 ? ACTOR : part == 3 ? SLOW + c : CRITIC + c];
   *host = k < 3 ? h->actor[k] : h->critics[c][part];
@@ -122,17 +122,19 @@ static float *array_of(hvi_device_sac *s, size_t i, size_t k, float **host, size
 
 enum { ARRAYS = 11 };
 
-static hvi_status put(hvi_device_sac *s, size_t i, hvi_error *err) {
+static hvi_status put(hvi_device_sac *sac, size_t i, hvi_error *err) {
+  device_sac *s = (device_sac *)sac;
   (void)err;
   for (size_t k = 0, n; k < ARRAYS; k++) {
     float *host, *own = array_of(s, i, k, &host, &n);
     memcpy(own, host, n * sizeof *own);
   }
-  memcpy(s->own[i].temperature, s->trainers[i].host.temperature, sizeof s->own[i].temperature);
+  memcpy(s->own[i].temperature, s->base.of[i].temperature, sizeof s->own[i].temperature);
   return HVI_OK;
 }
 
-static hvi_status get(hvi_device_sac *s, size_t i, hvi_error *err) {
+static hvi_status get(hvi_device_sac *sac, size_t i, hvi_error *err) {
+  device_sac *s = (device_sac *)sac;
   (void)err;
   for (size_t k = 0, n; k < ARRAYS; k++) {
     float *host, *own = array_of(s, i, k, &host, &n);
@@ -217,12 +219,13 @@ static double alpha_of(const hvi_device_sac_shape *s, const trainer *t) {
   return s->alpha > 0.0F ? (double)s->alpha : exp((double)t->temperature[0]);
 }
 
-static void step_critics(hvi_device_sac *s, size_t i, const float *noise) {
+static void step_critics(device_sac *s, size_t i, const float *noise) {
   const hvi_device_sac_shape *z = &s->shape;
-  hvi_device_trainer *t = &s->trainers[i];
+  hvi_device_trainer *t = &s->base.of[i];
   trainer *own = &s->own[i];
   const double n = (double)z->batch, alpha = alpha_of(z, own);
-  t->critic_loss = t->q_mean = 0.0;
+  double *loss = &t->numbers[0], *mean = &t->numbers[3];
+  *loss = *mean = 0.0;
   for (size_t k = 0; k < z->batch; k++) {
     float *next = t->next + k * t->x_row;
     const double log_prob = sample(z, own, next, noise + k * z->act);
@@ -233,25 +236,26 @@ static void step_critics(hvi_device_sac *s, size_t i, const float *noise) {
       const double q = *forward(&own->net[CRITIC + c], t->x + k * t->x_row);
       const double dy = 2.0 / n * (q - y);
       backward(&own->net[CRITIC + c], &dy);
-      t->critic_loss += 0.5 * (q - y) * (q - y) / n;
-      if (c == 0) t->q_mean += q / n;
+      *loss += 0.5 * (q - y) * (q - y) / n;
+      if (c == 0) *mean += q / n;
     }
   }
   for (size_t c = 0; c < 2; c++) {
     network *fast = &own->net[CRITIC + c], *slow = &own->net[SLOW + c];
-    learn(fast, z->critic_lr, ++t->host.critic_steps[c]);
+    learn(fast, z->critic_lr, ++t->critic_steps[c]);
     for (size_t k = 0; k < fast->dim; k++)
       slow->theta[k] += z->tau * (fast->theta[k] - slow->theta[k]);
   }
 }
 
-static void step_actor(hvi_device_sac *s, size_t i, const float *noise) {
+static void step_actor(device_sac *s, size_t i, const float *noise) {
   const hvi_device_sac_shape *z = &s->shape;
-  hvi_device_trainer *t = &s->trainers[i];
+  hvi_device_trainer *t = &s->base.of[i];
   trainer *own = &s->own[i];
   const double n = (double)z->batch, alpha = alpha_of(z, own), w = alpha / n;
   double *head = room(2 * z->act, sizeof *head);
-  t->actor_loss = t->entropy = 0.0;
+  double *loss = &t->numbers[1], *entropy = &t->numbers[2];
+  *loss = *entropy = 0.0;
   for (size_t k = 0; k < z->batch; k++) {
     float *x = t->x + k * t->x_row;
     const double log_prob = sample(z, own, x, noise + k * z->act), minus = -1.0 / n;
@@ -266,54 +270,47 @@ static void step_actor(hvi_device_sac *s, size_t i, const float *noise) {
       head[z->act + j] = 3.5 * (1.0 - v * v) * (e * head[j] - w);
     }
     backward(&own->net[ACTOR], head);
-    t->actor_loss += (alpha * log_prob - q[smaller]) / n;
-    t->entropy -= log_prob / n;
+    *loss += (alpha * log_prob - q[smaller]) / n;
+    *entropy -= log_prob / n;
   }
   for (size_t c = 0; c < 2; c++)
     memset(own->net[CRITIC + c].gradient, 0, own->net[CRITIC + c].dim * sizeof(double));
-  learn(&own->net[ACTOR], z->actor_lr, ++*t->host.actor_steps);
+  learn(&own->net[ACTOR], z->actor_lr, ++*t->actor_steps);
   free(head);
 }
 
-static void step_alpha(hvi_device_sac *s, size_t i, const float *noise) {
+static void step_alpha(device_sac *s, size_t i, const float *noise) {
   const hvi_device_sac_shape *z = &s->shape;
-  hvi_device_trainer *t = &s->trainers[i];
+  hvi_device_trainer *t = &s->base.of[i];
   trainer *own = &s->own[i];
   double sum = 0.0;
   for (size_t k = 0; k < z->batch; k++)
     sum += sample(z, own, t->x + k * t->x_row, noise + k * z->act) + (double)z->target_entropy;
   float *a = own->temperature;
-  adam(a, a + 1, a + 2, -alpha_of(z, own) * sum / (double)z->batch, z->alpha_lr,
-       ++*t->host.alpha_steps);
+  adam(a, a + 1, a + 2, -alpha_of(z, own) * sum / (double)z->batch, z->alpha_lr, ++*t->alpha_steps);
 }
 
-static hvi_status update(hvi_device_sac *s, bool critics, size_t actors, hvi_error *err) {
+static hvi_status update(hvi_device_sac *sac, bool actor_too, hvi_error *err) {
+  device_sac *s = (device_sac *)sac;
   const size_t block = s->shape.batch * s->shape.act;
   if (++emulated.runs == emulated.fail_at)
     return hvi_error_set(err, HVI_ERROR_IO, "the emulated device is lost");
-  for (size_t i = 0; i < s->count; i++) {
-    const hvi_device_sac_arrays *host = &s->trainers[i].host;
-    const float *noise = s->trainers[i].noise;
-    if (critics) step_critics(s, i, noise), noise += block;
-    for (size_t j = 0; j < actors; j++) {
+  for (size_t i = 0; i < s->base.count; i++) {
+    const hvi_device_trainer *host = &s->base.of[i];
+    const float *noise = s->base.of[i].noise;
+    step_critics(s, i, noise), noise += block;
+    for (size_t j = 0; actor_too && j < s->shape.delay; j++) {
       step_actor(s, i, noise), noise += block;
       if (s->shape.alpha == 0.0F) step_alpha(s, i, noise), noise += block;
     }
-    if (actors == 0) continue;
+    if (!actor_too) continue;
     memcpy(host->temperature, s->own[i].temperature, sizeof s->own[i].temperature);
     memcpy(host->actor[0], s->own[i].net[ACTOR].theta, s->own[i].net[ACTOR].dim * sizeof(float));
   }
   return HVI_OK;
 }
 
-static hvi_status measure(hvi_device_sac *s, size_t actors, double *us, hvi_error *err) {
-  (void)err;
-  *us = (double)(s->count * (1 + actors));
-  return HVI_OK;
-}
-
 const hvi_device_sac_functions *emulated_sac(void) {
-  static const hvi_device_sac_functions functions = {make, free_sac, trainers, put,
-                                                     get,  update,   measure};
+  static const hvi_device_sac_functions functions = {make, free_sac, put, get, update};
   return &functions;
 }
