@@ -299,25 +299,24 @@ __device__ static inline float all_lanes(float x) {
   return x;
 }
 
-/* sum[o] = rows o of W times h, for `count` of them, in all lanes. */
-__device__ static inline void head_sums(float (&sum)[4], const float *W, int lead, int count,
-                                        const float *h, int width) {
-  const int lane = threadIdx.x % 32;
+/* sum[i] = term(i, 0, .) + term(i, 1, .) + .. over `length`, each added to the last argument; in all lanes. */
+template <int N, class TERM>
+__device__ static inline void lane_sums(float (&sum)[N], int length, TERM term) {
 #pragma unroll
-  for (int o = 0; o < 4; o++) sum[o] = 0.0f;
+  for (int i = 0; i < N; i++) sum[i] = 0.0f;
 #pragma unroll 4
-  for (int k = lane; k < width; k += 32) {
-    const float x = h[k];
+  for (int k = threadIdx.x % 32; k < length; k += 32)
 #pragma unroll
-    for (int o = 0; o < 4; o++)
-      if (o < count) sum[o] = fmaf(W[(size_t)o * lead + k], x, sum[o]);
-  }
+    for (int i = 0; i < N; i++) sum[i] = term(i, k, sum[i]);
 #pragma unroll
-  for (int o = 0; o < 4; o++) sum[o] = all_lanes(sum[o]);
+  for (int i = 0; i < N; i++) sum[i] = all_lanes(sum[i]);
 }
 
-__device__ static inline float one_of(const float (&x)[4], int i) {
-  return i == 0 ? x[0] : i == 1 ? x[1] : i == 2 ? x[2] : x[3];
+template <int N> __device__ static inline float one_of(const float (&x)[N], int which) {
+  float y = x[0];
+#pragma unroll
+  for (int i = 1; i < N; i++) y = i == which ? x[i] : y;
+  return y;
 }
 
 /* The step of log alpha, by the last block of a trainer to arrive, whose rows are summed in order. */
@@ -359,15 +358,16 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
   if (row < p.batch) {
     const float *h = values_of(p, t, SAC_ACTOR, p.layers - 2) + (size_t)row * y.lead_in;
     for (int first = 0; first < p.act; first += 4) {
-      float means[4], spreads[4];
-      head_sums(means, W + (size_t)first * y.lead_in, y.lead_in, p.act - first, h, y.in);
-      head_sums(spreads, W + (size_t)(p.act + first) * y.lead_in, y.lead_in, p.act - first, h,
-                y.in);
+      float sums[8]; /* four means, and what their spreads come from */
+      lane_sums(sums, y.in, [&](int i, int k, float s) {
+        const int o = first + i % 4;
+        return o < p.act ? fmaf(W[(size_t)(o + i / 4 * p.act) * y.lead_in + k], h[k], s) : s;
+      });
       const int j = first + lane;
       if (lane >= 4 || j >= p.act) continue;
-      const float e = noise[j], s = tanhf(one_of(spreads, lane) + b[p.act + j]);
+      const float e = noise[j], s = tanhf(one_of(sums, lane + 4) + b[p.act + j]);
       const float log_std = -5.0f + 3.5f * (s + 1.0f);
-      const float u = tanhf(one_of(means, lane) + b[j] + expf(log_std) * e);
+      const float u = tanhf(one_of(sums, lane) + b[j] + expf(log_std) * e);
       const float density = p.scale * (1.0f - u * u) + 1e-6f;
       sum += -0.5f * e * e - log_std - 0.918938533f - logf(density);
       if (d.alpha_rate) continue;
@@ -381,16 +381,6 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
   if (d.alpha_rate) step_alpha(p, t, log_prob, t + p.rates + d.alpha_rate);
 }
 
-/* q of a critic's row, in all lanes. */
-__device__ static inline float judge(const sac_plan &p, float *t, int net, int row) {
-  const sac_layer &y = p.critic[p.layers - 1];
-  const float *theta = t + p.theta[net];
-  float sum[4];
-  head_sums(sum, theta + y.weight, y.lead_in, 1,
-            values_of(p, t, net, p.layers - 2) + (size_t)row * y.lead_in, y.in);
-  return sum[0] + theta[y.bias];
-}
-
 /* The critics' heads. `fit`: y by the slow ones, and D of (q - y)^2 / n; else D of -q / n of the smaller. */
 __global__ void __launch_bounds__(32 * SAC_WARPS)
     judge_kernel(const __grid_constant__ sac_plan p, float *base, bool fit) {
@@ -399,11 +389,16 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
   const int row = blockIdx.x * SAC_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= p.batch) return;
   const sac_layer &y = p.critic[p.layers - 1];
-  const float q[2] = {judge(p, t, SAC_CRITIC, row), judge(p, t, SAC_CRITIC + 1, row)};
-  float d[2];
+  const size_t at = (size_t)row * y.lead_in;
+  float q[4], d[2]; /* of the critics, then of the slow ones */
+  lane_sums(q, y.in, [&](int i, int k, float s) {
+    const int net = SAC_CRITIC + i;
+    const float *h = values_of(p, t, net, p.layers - 2) + at;
+    return i < 2 || fit ? fmaf(t[p.theta[net] + y.weight + k], h[k], s) : s;
+  });
+  for (int i = 0; i < 4; i++) q[i] += t[p.theta[SAC_CRITIC + i] + y.bias];
   if (fit) {
-    const float least = fminf(judge(p, t, SAC_SLOW, row), judge(p, t, SAC_SLOW + 1, row));
-    const float soft = least - t[p.temperature + 3] * t[p.log_prob + row];
+    const float soft = (q[2] <= q[3] ? q[2] : q[3]) - t[p.temperature + 3] * t[p.log_prob + row];
     const float target = t[p.reward + row] + p.gamma * t[p.future + row] * soft;
     for (int c = 0; c < 2; c++) d[c] = 2.0f / p.batch * (q[c] - target);
     if (lane == 0) t[p.q + row] = q[0], t[p.q + p.batch + row] = q[1], t[p.y + row] = target;
@@ -415,7 +410,6 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
   }
   for (int c = 0; c < 2; c++) {
     const float *W = t + p.theta[SAC_CRITIC + c] + y.weight;
-    const size_t at = (size_t)row * y.lead_in;
     const float *h = values_of(p, t, SAC_CRITIC + c, p.layers - 2) + at;
     float *D = slopes_of(p, t, SAC_CRITIC + c, p.layers - 2) + at;
     for (int k = lane; k < y.lead_in; k += 32) D[k] = h[k] > 0.0f ? d[c] * W[k] : 0.0f;
@@ -449,16 +443,12 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
   const float *D = slopes_of(p, t, net, 0) + (size_t)row * c.lead_out;
   const float *W = t + p.theta[net] + c.weight + p.obs;
   float *head = slopes_of(p, t, SAC_ACTOR, p.layers - 1) + (size_t)row * y.lead_out;
-  for (int first = 0; first < p.act; first += 4) {
-    float sum[4] = {};
-#pragma unroll 4
-    for (int k = lane; k < c.out; k += 32)
-#pragma unroll
-      for (int j = 0; j < 4; j++)
-        if (first + j < p.act) sum[j] = fmaf(W[(size_t)k * c.lead_in + first + j], D[k], sum[j]);
-#pragma unroll
-    for (int j = 0; j < 4; j++) sum[j] = all_lanes(sum[j]);
-    if (lane < 4 && first + lane < p.act)
+  for (int first = 0; first < p.act; first += 8) {
+    float sum[8];
+    lane_sums(sum, c.out, [&](int i, int k, float s) {
+      return first + i < p.act ? fmaf(W[(size_t)k * c.lead_in + first + i], D[k], s) : s;
+    });
+    if (lane < 8 && first + lane < p.act)
       pull_squash(p, t, row, first + lane, one_of(sum, lane),
                   t + p.noise + (size_t)noise * p.batch * p.act, head);
   }
