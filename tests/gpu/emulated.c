@@ -11,6 +11,7 @@
 
 static const char *fault = "";
 static hvi_device_functions faulty;
+static hvi_device_sac_functions faulty_sac;
 
 static bool is(const char *name) { return strcmp(fault, name) == 0; }
 
@@ -57,6 +58,13 @@ static hvi_status get_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
   return status;
 }
 
+static hvi_status make_sac(hvi_device_sac **s, hvi_device *d, const hvi_device_sac_shape *shape,
+                           size_t count, hvi_error *err) {
+  const hvi_status status = emulated_sac()->make(s, d, shape, count, err);
+  if (!status) (*s)->functions = &faulty_sac;
+  return status;
+}
+
 int main(int argc, char **argv) {
   check_options options = {0};
   bool wanted[PRECISIONS] = {false};
@@ -69,9 +77,10 @@ int main(int argc, char **argv) {
   faulty.run = run;
   faulty.net_new = net_new;
   faulty.state_put = state_put;
-  hvi_device_sac_functions sac = *emulated_sac();
-  sac.get = get_sac;
-  faulty.sac = &sac;
+  faulty_sac = *emulated_sac();
+  faulty_sac.make = make_sac;
+  faulty_sac.get = get_sac;
+  faulty.sac = &faulty_sac;
   options.functions = &faulty;
   return options_run(&options, wanted);
 }
