@@ -235,10 +235,12 @@ static int check_files(const training *t) {
   return hvi_figure_check_beside(t->rows_path);
 }
 
-/* Launches that take longer than the arithmetic are of no use. */
-static bool is_small(const hvi_sac_settings *s) {
+/* Why a GPU is of no use, among it launches that take longer than the arithmetic. NULL: it is. */
+static const char *no_use(const hvi_sac_settings *s) {
   const size_t n = s->hidden_count;
-  return n == 0 || (double)s->batch * (double)s->hidden[0] * (double)s->hidden[n - 1] < 1e6;
+  if (n == 0 || s->delay > HVI_DEVICE_SAC_DELAY) return "a GPU does not take these settings";
+  const double products = (double)s->batch * (double)s->hidden[0] * (double)s->hidden[n - 1];
+  return products < 1e6 ? "these networks are too small for a GPU" : NULL;
 }
 
 /* On the device, where there is one; once more without where it may have no room. */
@@ -266,9 +268,7 @@ static int open_training(training *t, const char *name) {
     return hvi_misuse("'%s' is there and its checkpoint is not: without --resume it is replaced",
                       t->out);
   const bool resumed = there && t->resume;
-  HVI_STEP(
-      hvi_device_open(&t->gang, &t->device,
-                      is_small(&t->settings) ? "these networks are too small for a GPU" : NULL));
+  HVI_STEP(hvi_device_open(&t->gang, &t->device, no_use(&t->settings)));
   HVI_STEP(make_trainer(t, resumed));
   HVI_CALL(open_logs(t, resumed, &hvi_fault));
   return HVI_EXIT_DONE;

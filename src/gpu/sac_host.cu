@@ -110,7 +110,7 @@ static hvi_status allocate(device_sac *s, hvi_error *err) {
   s->results_each = p->theta[SAC_ACTOR] + p->actor_numbers - p->q;
   GPU_TRY(hvi_gpu_sac_allow_memory(), "its kernels");
   GPU_TRY(cudaMalloc(&s->memory, bytes), "a trainer");
-  GPU_TRY(cudaMemset(s->memory, 0, bytes), "a trainer");
+  GPU_TRY(cudaMemsetAsync(s->memory, 0, bytes, s->device->stream), "a trainer");
   GPU_TRY(cudaMallocHost(&s->inputs, in), "a trainer's batch");
   GPU_TRY(cudaMallocHost(&s->results, s->count * s->results_each * sizeof(float)), "results");
   memset(s->inputs, 0, in);
@@ -159,7 +159,10 @@ static hvi_status move_nets(device_sac *s, size_t i, bool put, hvi_error *err) {
   std::vector<float> here(end - first);
   float *there = s->memory + i * p->each + first, *at = here.data() - first;
   const size_t bytes = here.size() * sizeof(float);
-  GPU_TRY(cudaMemcpy(here.data(), there, bytes, cudaMemcpyDefault), "a trainer");
+  const cudaStream_t stream = s->device->stream; /* which waits for no other */
+  if (!put)
+    GPU_TRY(cudaMemcpyAsync(here.data(), there, bytes, cudaMemcpyDefault, stream), "a trainer");
+  GPU_TRY(cudaStreamSynchronize(stream), "a trainer");
   for (size_t k = 0; k < 4; k++) {
     if (k < 3) copy_net(p, true, t->actor[k], at + p->theta[SAC_ACTOR] + k * p->actor_numbers, put);
     for (size_t c = 0; c < 2; c++) {
@@ -171,7 +174,8 @@ static hvi_status move_nets(device_sac *s, size_t i, bool put, hvi_error *err) {
   if (!put) return HVI_OK;
   memcpy(at + p->temperature, t->temperature, 3 * sizeof(float));
   at[p->temperature + 3] = s->alpha > 0.0f ? s->alpha : (float)exp((double)t->temperature[0]);
-  return hvi_gpu_check(cudaMemcpy(there, here.data(), bytes, cudaMemcpyDefault), "a trainer", err);
+  GPU_TRY(cudaMemcpyAsync(there, here.data(), bytes, cudaMemcpyDefault, stream), "a trainer");
+  return hvi_gpu_check(cudaStreamSynchronize(stream), "a trainer", err);
 }
 
 static hvi_status put_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
