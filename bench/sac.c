@@ -131,22 +131,24 @@ static void compare(sac_row *row, hvi_sac *sac, products *p, size_t repeats) {
   row->fma = bench_peak(true);
 }
 
-static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {
-  const hvi_env env = {.ops = &empty_ops,
-                       .name = row->env,
-                       .obs = row->obs,
-                       .act = row->act,
-                       .low = -1.0,
-                       .high = 1.0};
+hvi_status bench_sac_trainer(hvi_sac **sac, size_t obs, size_t act, uint64_t seed, hvi_error *err) {
+  const hvi_env env = {
+      .ops = &empty_ops, .name = "empty", .obs = obs, .act = act, .low = -1.0, .high = 1.0};
   hvi_sac_settings s = hvi_sac_defaults();
-  hvi_sac *sac = NULL;
   s.buffer = TRANSITIONS;
-  hvi_status status = hvi_sac_new(&sac, &env, &s, err);
-  if (!status) status = fill_buffer(sac, err);
+  s.seed = seed;
+  HVI_TRY(hvi_sac_new(sac, &env, &s, err));
+  return fill_buffer(*sac, err);
+}
+
+static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {
+  hvi_sac *sac = NULL;
+  hvi_status status = bench_sac_trainer(&sac, row->obs, row->act, 1, err);
   if (!status) {
-    const size_t most = s.batch * sac->critic_net->widest + sac->critic_net->dim;
+    const size_t batch = sac->settings.batch;
+    const size_t most = batch * sac->critic_net->widest + sac->critic_net->dim;
     float *a = some_floats(most), *w = some_floats(most), *c = some_floats(most);
-    products p = {.rows = (int)s.batch,
+    products p = {.rows = (int)batch,
                   .act = (int)row->act,
                   .actor = sac->actor.net,
                   .critic = sac->critic_net,

@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include <hvi/error.h>
+#include <hvi/sac.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,9 @@ typedef struct sac_row {
 } sac_row;
 
 enum { SAC_ROWS = 2 };
+
+/* A trainer of default settings whose buffer holds random transitions. */
+hvi_status bench_sac_trainer(hvi_sac **sac, size_t obs, size_t act, uint64_t seed, hvi_error *err);
 
 /* Fills rows[SAC_ROWS], each a sac_row; *done says how many before an error or a stop. */
 hvi_status bench_sac_run(void *rows, size_t *done, const bench_options *options, hvi_error *err);

@@ -12,6 +12,7 @@
 #include "mlp.h"
 #include "profile.h"
 #include "sac.h"
+#include "sac_gpu.h"
 #include "talk.h"
 
 /* As asked for. */
@@ -134,6 +135,15 @@ static void gpu_show(const void *rows, size_t i) {
                 CELL("of floor", 10, 2, 1, "of_floor", r->us.step / r->us.floor));
 }
 
+static void sac_gpu_show(const void *rows, size_t i) {
+  const sac_gpu_row *r = (const sac_gpu_row *)rows + i;
+  hvi_table_row(CELL("seeds", 6, 0, 1, "seeds", r->seeds),
+                CELL("us", 9, 1, 1e6, "step_seconds", r->step),
+                CELL("device", 9, 1, 1e6, "device_seconds", r->device),
+                CELL("CPU, one", 9, 1, 1e6, "cpu_seconds", r->cpu),
+                CELL("times", 9, 1, 1, "times", (double)r->seeds * r->cpu / r->step));
+}
+
 /* Each measures rows, and shows them one by one: as JSON, or in tables. */
 static games_row games[GAMES_ROWS];
 static bellman_row bellman[BELLMAN_ROWS];
@@ -141,10 +151,11 @@ static mlp_row mlp[MLP_ROWS];
 static sac_row sac[SAC_ROWS];
 static evaluate_row evaluate[EVALUATE_ROWS];
 static gpu_row gpu[GPU_ROWS];
+static sac_gpu_row sac_gpu[SAC_GPU_ROWS];
 static solve_row solve[SOLVE_ROWS];
 
 /* From GPU on, those that run only when they are named. */
-enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, GPU, SOLVE, BENCHMARKS };
+enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, GPU, SAC_GPU, SOLVE, BENCHMARKS };
 
 #define BENCHMARK(name, count) #name, name, count, bench_##name##_run, name##_show
 
@@ -162,6 +173,7 @@ static const struct {
     [SAC] = {BENCHMARK(sac, SAC_ROWS)},
     [EVALUATE] = {BENCHMARK(evaluate, EVALUATE_ROWS)},
     [GPU] = {BENCHMARK(gpu, GPU_ROWS)},
+    [SAC_GPU] = {"sac-gpu", sac_gpu, SAC_GPU_ROWS, bench_sac_gpu_run, sac_gpu_show},
     [SOLVE] = {BENCHMARK(solve, 1)},
 };
 
@@ -216,9 +228,9 @@ static int run_bench(const char *only) {
     code = run_one(k, only != NULL);
   }
   if (!known)
-    return hvi_misuse(
-        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, gpu, solve",
-        only);
+    return hvi_misuse("there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, "
+                      "gpu, sac-gpu, solve",
+                      only);
   if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json();
   return code;
 }
@@ -233,8 +245,8 @@ static int check_out(const char *folder) {
 }
 
 int hvi_cli_bench(int argc, char **argv) {
-  hvi_args args = {argv[0], "[games|bellman|mlp|sac|evaluate|gpu|solve] [OPTION]...", .max = 1,
-                   .operand = "name of a benchmark"};
+  hvi_args args = {argv[0], "[games|bellman|mlp|sac|evaluate|gpu|sac-gpu|solve] [OPTION]...",
+                   .max = 1, .operand = "name of a benchmark"};
   /* clang-format off */
   hvi_args_add(&args,
       {"repeats", 0, HVI_SETTING_COUNT, &options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},

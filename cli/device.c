@@ -15,8 +15,8 @@ static const hvi_setting rows[] = {
 /* clang-format on */
 static const hvi_setting_table table = {"device", sizeof(hvi_device_options), rows};
 
-void hvi_args_device(hvi_args *args, hvi_device_options *o) {
-  hvi_args_settings(args, &table, o, NULL);
+void hvi_args_device(hvi_args *args, hvi_device_options *o, const char *left_out) {
+  hvi_args_settings(args, &table, o, left_out);
 }
 
 int hvi_device_open(hvi_gang **gang, const hvi_device_options *o, const char *useless) {

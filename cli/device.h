@@ -11,8 +11,8 @@ typedef struct hvi_device_options {
   hvi_device_precision precision;
 } hvi_device_options;
 
-/* Adds --device and --device-precision. */
-void hvi_args_device(hvi_args *args, hvi_device_options *o);
+/* Adds --device and --device-precision, except for one that `left_out` names. */
+void hvi_args_device(hvi_args *args, hvi_device_options *o, const char *left_out);
 /* *gang is NULL where the CPU is to be used. `useless`: why a device would be; NULL: it is of use.
  * Returns an exit code. */
 int hvi_device_open(hvi_gang **gang, const hvi_device_options *o, const char *useless);

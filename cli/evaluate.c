@@ -445,7 +445,7 @@ int hvi_cli_evaluate(int argc, char **argv) {
   e.setup.asked = settings;
   e.setup.asked.rule_settings.adam = true;
   add_options(&e, &args);
-  hvi_args_device(&args, &e.device);
+  hvi_args_device(&args, &e.device, NULL);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   e.env_name = args.operand_count == 1 ? args.operands[0] : NULL;
   e.batch = e.spec.value.batch;

@@ -10,19 +10,17 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "commands.h"
+#include "device.h"
 #include "io/kept.h"
 #include "io/log.h"
 #include "report/plot.h"
 #include "report/text.h"
+#include "rl/sac.h"
 #include "rollout.h"
-
-#include <hvi/sac.h>
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-HVI_RELEASE(hvi_policy)
 
 static const char HEADER[] =
     "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean";
@@ -34,6 +32,8 @@ typedef struct training {
   size_t steps, every; /* environment steps in all, and between checkpoints */
   size_t jobs;         /* 0: as many as are of use */
   bool resume, fresh, accept_other_bits;
+  hvi_device_options device;
+  hvi_gang *gang;  /* NULL: the CPU */
   const char *out; /* the policy */
   const char *log; /* NULL: rows beside the policy */
   char *checkpoint, *rows_path;
@@ -143,6 +143,7 @@ static void close_training(training *t) {
   hvi_log_close(&t->json, NULL);
   hvi_lock_release(&t->lock);
   hvi_sac_free(t->sac);
+  hvi_gang_close(t->gang);
   hvi_env_free(t->env);
   hvi_free(t->checkpoint);
   hvi_free(t->rows_path);
@@ -169,7 +170,8 @@ static void show(training *t) {
             t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
 }
 
-static int diverged_or_fault(void) {
+static int diverged_or_fault(training *t) {
+  hvi_device_lost(&t->gang, hvi_fault.status);
   if (hvi_fault.status != HVI_ERROR_INPUT) return hvi_complain_fault();
   return hvi_complain(HVI_EXIT_DIVERGED, "%s", hvi_fault.text);
 }
@@ -177,12 +179,12 @@ static int diverged_or_fault(void) {
 /* To the last step, an error, or Ctrl-C. */
 static int run(training *t) {
   for (size_t step = hvi_sac_state(t->sac).step; step < t->steps;) {
-    if (hvi_sac_step(t->sac, &hvi_fault)) return diverged_or_fault();
+    if (hvi_sac_step(t->sac, &hvi_fault)) return diverged_or_fault(t);
     step++;
     HVI_CALL(log_episode(t, &hvi_fault));
     show(t);
     if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
-    if (step % t->every == 0 && step < t->steps && save(t, &hvi_fault)) return diverged_or_fault();
+    if (step % t->every == 0 && step < t->steps && save(t, &hvi_fault)) return diverged_or_fault(t);
   }
   return HVI_EXIT_DONE;
 }
@@ -193,7 +195,7 @@ static int train(training *t) {
   const int code = run(t);
   hvi_progress_clear();
   if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
-  if (save(t, &hvi_fault)) return diverged_or_fault();
+  if (save(t, &hvi_fault)) return diverged_or_fault(t);
   const int drawn = draw(t, &hvi_fault) ? hvi_complain_fault() : HVI_EXIT_DONE;
   const hvi_sac_report r = hvi_sac_state(t->sac);
   printf("%s: %zu steps, %zu episodes, mean return of the last 10: %.6g\n", t->env->name, r.step,
@@ -207,7 +209,9 @@ static int train(training *t) {
 
 static int resume(training *t) {
   char was[256], is[256];
-  HVI_CALL(hvi_sac_load(&t->sac, t->env, t->checkpoint, t->accept_other_bits, &hvi_fault));
+  const char *device = t->gang ? hvi_gang_about(t->gang)->level : NULL;
+  HVI_CALL(
+      hvi_sac_load_for(&t->sac, t->env, t->checkpoint, t->accept_other_bits, device, &hvi_fault));
   const hvi_sac_settings *old = hvi_sac_settings_of(t->sac);
   const hvi_setting *other = hvi_setting_differ(hvi_sac_table(), old, &t->settings, NULL);
   if (other)
@@ -231,6 +235,24 @@ static int check_files(const training *t) {
   return hvi_figure_check_beside(t->rows_path);
 }
 
+/* Why a GPU is of no use, among it launches that take longer than the arithmetic. NULL: it is. */
+static const char *no_use(const hvi_sac_settings *s) {
+  const size_t n = s->hidden_count;
+  if (n == 0 || s->delay > HVI_DEVICE_SAC_DELAY) return "a GPU does not take these settings";
+  const double products = (double)s->batch * (double)s->hidden[0] * (double)s->hidden[n - 1];
+  return products < 1e6 ? "these networks are too small for a GPU" : NULL;
+}
+
+/* On the device, where there is one; once more without where it may have no room. */
+static int make_trainer(training *t, bool resumed) {
+  if (resumed) HVI_STEP(resume(t));
+  if (!resumed) HVI_CALL(hvi_sac_new(&t->sac, t->env, &t->settings, &hvi_fault));
+  if (!t->gang || !hvi_sac_attach(&t->sac, 1, t->gang, &hvi_fault)) return HVI_EXIT_DONE;
+  hvi_sac_free(t->sac);
+  t->sac = NULL;
+  return hvi_device_dismiss(&t->gang, &t->device) ? make_trainer(t, resumed) : diverged_or_fault(t);
+}
+
 /* The trainer and its log, from a checkpoint or from the beginning. */
 static int open_training(training *t, const char *name) {
   HVI_CALL(name_files(t, &hvi_fault));
@@ -246,14 +268,15 @@ static int open_training(training *t, const char *name) {
     return hvi_misuse("'%s' is there and its checkpoint is not: without --resume it is replaced",
                       t->out);
   const bool resumed = there && t->resume;
-  if (resumed) HVI_STEP(resume(t));
-  if (!resumed) HVI_CALL(hvi_sac_new(&t->sac, t->env, &t->settings, &hvi_fault));
+  HVI_STEP(hvi_device_open(&t->gang, &t->device, no_use(&t->settings)));
+  HVI_STEP(make_trainer(t, resumed));
   HVI_CALL(open_logs(t, resumed, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
 int hvi_cli_policy_train(int argc, char **argv) {
   training t = {.settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
+  t.device.precision = HVI_DEVICE_FP32;
   hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", .operand = "environment"};
   /* clang-format off */
   hvi_args_add(&args,
@@ -268,6 +291,7 @@ int hvi_cli_policy_train(int argc, char **argv) {
   /* clang-format on */
   hvi_args_settings(&args, hvi_sac_table(), &t.settings, "threads");
   hvi_args_jobs(&args, &t.jobs);
+  hvi_args_device(&args, &t.device, "device_precision");
   hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));

@@ -133,7 +133,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */
-  hvi_args_device(&args, &j.device);
+  hvi_args_device(&args, &j.device, NULL);
   hvi_args_jobs(&args, &s->threads);
   hvi_args_force(&args);
   hvi_args_talk(&args);

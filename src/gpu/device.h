@@ -168,4 +168,5 @@ typedef struct hvi_device_functions {
   /* Times `nets` networks with `rows` rows each, on random data, AdamW. */
   hvi_status (*measure)(hvi_device *d, const hvi_device_shape *shape, size_t nets, size_t rows,
                         hvi_device_times *times, hvi_error *err);
+  const struct hvi_device_sac_functions *sac; /* gpu/sac.h */
 } hvi_device_functions;

@@ -435,6 +435,20 @@ hvi_status hvi_gang_failure(hvi_gang *g, hvi_error *err) {
   return failure.status ? hvi_error_set(err, failure.status, "%s", failure.text) : HVI_OK;
 }
 
+const hvi_device_functions *hvi_gang_device(const hvi_gang *g, hvi_device **device) {
+  *device = g->device;
+  return g->functions;
+}
+
+hvi_status hvi_gang_note(hvi_gang *g, hvi_status status, const hvi_error *err) {
+  if (!status) return HVI_OK;
+  pthread_mutex_lock(&g->lock);
+  if (err) g->failure = *err;
+  g->failure.status = status;
+  pthread_mutex_unlock(&g->lock);
+  return status;
+}
+
 void hvi_gang_seconds(hvi_gang *g, double *busy, double *idle) {
   pthread_mutex_lock(&g->lock);
   count_seconds(g);

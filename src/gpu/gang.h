@@ -36,6 +36,11 @@ hvi_status hvi_gang_failure(hvi_gang *gang, hvi_error *err);
 /* Seconds that the device has computed, and that it had nothing to do while members existed. */
 void hvi_gang_seconds(hvi_gang *gang, double *busy, double *idle);
 
+/* The device, for calls by the caller's own thread while there are no members. What they return goes through
+ * `note`: a failure of theirs is the gang's. */
+const hvi_device_functions *hvi_gang_device(const hvi_gang *gang, hvi_device **device);
+hvi_status hvi_gang_note(hvi_gang *gang, hvi_status status, const hvi_error *err);
+
 /* Whether a device can compute this network: one output, activations that it knows, nothing fixed. */
 bool hvi_gang_fits(const hvi_net *net);
 hvi_status hvi_member_new(hvi_member **m, hvi_gang *gang, const hvi_net *net, hvi_error *err);

@@ -12,6 +12,7 @@
  * A failure of CUDA is final; only a lack of memory is told before anything has happened to a job.
  */
 #include "gpu/host.cuh"
+#include "gpu/sac.cuh"
 
 #include "base/module.h"
 
@@ -470,8 +471,8 @@ static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const
 }
 
 const hvi_device_functions hvi_gpu_functions = {
-    open_device, close_device, describe,  new_net, free_net,       get_state,
-    put_state,   host_alloc,   host_free, run,     hvi_gpu_measure};
+    open_device, close_device, describe,  new_net, free_net,        get_state,
+    put_state,   host_alloc,   host_free, run,     hvi_gpu_measure, &hvi_gpu_sac_functions};
 
 #define TEXT_OF(x)                 #x
 #define VERSION_TEXT(major, minor) TEXT_OF(major) "." TEXT_OF(minor)

@@ -184,6 +184,7 @@ void hvi_sac_free(hvi_sac *sac) {
   if (!sac) return;
   for (size_t i = 0; sac->blocks && i < sac->block_count; i++) hvi_free(sac->blocks[i]);
   hvi_free(sac->blocks);
+  if (sac->device && sac->place == 0) sac->device->functions->free(sac->device);
   hvi_policy_free(sac->policy);
   hvi_net_free(sac->critic_net);
   hvi_env_free(sac->env);
@@ -234,8 +235,9 @@ hvi_status hvi_sac_add(hvi_sac *sac, const double *obs, const double *action, do
 }
 
 static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
-  hvi_sac_update_critics(sac);
-  if (actor_too) hvi_sac_update_actor(sac);
+  if (sac->device) HVI_TRY(hvi_sac_update_there(&sac, actor_too, err));
+  if (!sac->device) hvi_sac_update_critics(sac);
+  if (!sac->device && actor_too) hvi_sac_update_actor(sac);
   sac->counts.updates++;
   const hvi_sac_numbers *n = &sac->numbers;
   if (isfinite(n->critic_loss) && (!actor_too || isfinite(n->actor_loss))) return HVI_OK;

@@ -1,6 +1,8 @@
 /* What a trainer is made of, for the files that share it. */
 #pragma once
 
+#include "gpu/gang.h"
+#include "gpu/sac.h"
 #include "io/kept.h"
 #include "rl/policy.h"
 
@@ -105,6 +107,10 @@ struct hvi_sac {
   hvi_sac_counts counts;
   hvi_sac_numbers numbers;
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
+
+  hvi_gang *gang;
+  hvi_device_sac *device; /* that its networks learn on, with others; NULL: none */
+  size_t place;           /* among them; the first frees it */
 };
 
 /* Makes sure that rows 0 .. count - 1 of the buffer have memory. */
@@ -112,6 +118,9 @@ hvi_status hvi_sac_reserve(hvi_sac *sac, size_t count, hvi_error *err);
 float *hvi_sac_row(const hvi_sac *sac, size_t i);
 hvi_status hvi_sac_add(hvi_sac *sac, const double *obs, const double *action, double reward,
                        const double *next, bool terminated, hvi_error *err);
+
+/* Draws a batch uniformly, with replacement. */
+void hvi_sac_draw(hvi_sac *sac);
 
 /* exp(log alpha), or the fixed one. */
 float hvi_sac_alpha(const hvi_sac *sac);
@@ -122,3 +131,12 @@ void hvi_sac_targets(hvi_sac *sac);
 /* A step of the critics on a batch that is drawn, and of the actor on the same one. */
 void hvi_sac_update_critics(hvi_sac *sac);
 void hvi_sac_update_actor(hvi_sac *sac);
+
+/* From here on the networks of these trainers, alike but for their seeds, learn on a device together. */
+hvi_status hvi_sac_attach(hvi_sac *const *all, size_t count, hvi_gang *gang, hvi_error *err);
+/* An update of all of them; of their networks here only the actor is that of the device. */
+hvi_status hvi_sac_update_there(hvi_sac *const *all, bool actor_too, hvi_error *err);
+hvi_status hvi_sac_fetch(const hvi_sac *sac, hvi_error *err);
+/* hvi_sac_load for a device, by its level; NULL: none. */
+hvi_status hvi_sac_load_for(hvi_sac **out, const hvi_env *env, const char *path,
+                            bool accept_other_bits, const char *device, hvi_error *err);

@@ -72,6 +72,7 @@ hvi_status hvi_sac_save(const hvi_sac *sac, const char *path, hvi_error *err) {
   hvi_tensor_note notes[MOST_SETTINGS];
   hvi_kept head = {.kind = KIND, .about = sac->env->name};
   size_t count = 0;
+  if (sac->device) HVI_TRY(hvi_sac_fetch(sac, err));
   memcpy(head.levels, sac->levels, sizeof head.levels);
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     if (!is_kept(row)) continue;
@@ -149,11 +150,17 @@ static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t,
 
 hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, bool accept_other_bits,
                         hvi_error *err) {
+  return hvi_sac_load_for(out, env, path, accept_other_bits, NULL, err);
+}
+
+hvi_status hvi_sac_load_for(hvi_sac **out, const hvi_env *env, const char *path,
+                            bool accept_other_bits, const char *device, hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   HVI_OWN_BY(hvi_sac_release) hvi_sac *sac = NULL;
   hvi_sac_settings settings;
   *out = NULL;
   hvi_kept head = {.kind = KIND, .about = env->name, .accept_other_bits = accept_other_bits};
+  head.device = device;
   const hvi_subject file = {path, HVI_ERROR_INPUT, err};
   HVI_TRY(hvi_kept_read(&t, &head, path, err));
   HVI_TRY(read_settings(&settings, t, &file));

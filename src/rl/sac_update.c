@@ -31,8 +31,7 @@ static void ask_for(const hvi_sac *sac, size_t i) {
   __builtin_prefetch(row + sac->row - 1);
 }
 
-/* Draws a batch uniformly, with replacement. */
-static void draw(hvi_sac *sac) {
+void hvi_sac_draw(hvi_sac *sac) {
   const hvi_sac_batch *b = &sac->batch;
   const size_t n = sac->settings.batch, pair = sac->obs + sac->act;
   for (size_t i = 0; i < n; i++)
@@ -159,7 +158,7 @@ void hvi_sac_targets(hvi_sac *sac) {
 
 void hvi_sac_update_critics(hvi_sac *sac) {
   const size_t n = sac->settings.batch;
-  draw(sac);
+  hvi_sac_draw(sac);
   sample(sac, sac->batch.next, false, sac->batch.next + sac->obs);
   for (size_t at = 0; at < n; at += HVI_NET_ROWS) {
     slice s = slice_at(sac, at, true);

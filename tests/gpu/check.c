@@ -315,6 +315,7 @@ int check_run(const check_options *options) {
   check_memory(&c);
   c.f->close(c.device);
   check_methods(&c);
+  check_sac(&c);
   printf("%s\n", c.groups_failed ? "FAILED" : "all good");
   return c.groups_failed > 0;
 }

@@ -102,3 +102,4 @@ void check_bits(check *c);
 void check_thresholds(check *c);
 void check_memory(check *c);
 void check_methods(check *c);
+void check_sac(check *c);

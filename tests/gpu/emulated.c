@@ -5,11 +5,13 @@
  *   gpu_check_emulated [FAULT] [OPTION of hvi-gpu-check]...
  */
 #include "base/base.h"
+#include "gpu/sac.h"
 #include "options.h"
 #include "support/emulated_device.h"
 
 static const char *fault = "";
 static hvi_device_functions faulty;
+static hvi_device_sac_functions faulty_sac;
 
 static bool is(const char *name) { return strcmp(fault, name) == 0; }
 
@@ -49,6 +51,20 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
   return hvi_error_memory(err, "a network on the device");
 }
 
+/* A number of a slow copy is wrong. */
+static hvi_status get_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
+  const hvi_status status = emulated_sac()->get(s, i, err);
+  if (is("sac")) s->of[i].critics[1][3][0] += 0.1F;
+  return status;
+}
+
+static hvi_status make_sac(hvi_device_sac **s, hvi_device *d, const hvi_device_sac_shape *shape,
+                           size_t count, hvi_error *err) {
+  const hvi_status status = emulated_sac()->make(s, d, shape, count, err);
+  if (!status) (*s)->functions = &faulty_sac;
+  return status;
+}
+
 int main(int argc, char **argv) {
   check_options options = {0};
   bool wanted[PRECISIONS] = {false};
@@ -61,6 +77,10 @@ int main(int argc, char **argv) {
   faulty.run = run;
   faulty.net_new = net_new;
   faulty.state_put = state_put;
+  faulty_sac = *emulated_sac();
+  faulty_sac.make = make_sac;
+  faulty_sac.get = get_sac;
+  faulty.sac = &faulty_sac;
   options.functions = &faulty;
   return options_run(&options, wanted);
 }

@@ -25,6 +25,7 @@ mkdir bare
 cp "$HVI" bare/hvi
 HVI_MODULE_PATH='' HVI=$scratch/bare/hvi refused $input 'no libhvi_gpu.so in ' bench gpu
 HVI_MODULE_PATH='' HVI=$scratch/bare/hvi refused $input 'no libhvi_gpu.so in ' bench gpu --json
+HVI_MODULE_PATH='' HVI=$scratch/bare/hvi refused $input 'no libhvi_gpu.so in ' bench sac-gpu
 
 expect 0 bench solve --games 2 --method auto --seed 5 --out profile --json
 [[ $(grep -c '"solved": 2' out) == 7 ]] || fail "auto leaves a problem unsolved"

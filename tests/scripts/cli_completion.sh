@@ -35,7 +35,7 @@ offers 'signs=mended signs=printed' solve pennies --set signs=
 offers '' solve --set w
 offers '--rounding' solve --rou
 offers '--no-rounding' solve --no-r
-offers 'games bellman mlp sac evaluate gpu solve' bench ''
+offers 'games bellman mlp sac evaluate gpu sac-gpu solve' bench ''
 offers '--help' env info lqr --h
 offers 'bash zsh fish' completion ''
 

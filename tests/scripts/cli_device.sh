@@ -128,3 +128,43 @@ said err '^hvi: --device auto is the CPU: the emulated device has no memory for 
 ! grep -aq emulated tight.checkpoint || fail "evaluate: a device without room is named"
 expect 0 "${evaluate[@]}" --out second --device gpu --method lm
 said err '^hvi: this network, or this method, stays on the CPU$'
+
+# a trainer: on a device, from run to run, taken up again, lost, and from one to the other
+train=(policy train pendulum --steps 450 --start 20 --batch 16 --hidden 8,8 --checkpoint-every 50 --delay 3)
+expect 0 "${train[@]}" --out pc.safetensors
+expect 0 "${train[@]}" --out p1.safetensors --device gpu
+said err '^hvi: networks learn on emulated$'
+expect 0 "${train[@]}" --out p2.safetensors --device gpu
+cmp -s p1.safetensors p2.safetensors || fail "two trainings on a device differ"
+cmp -s p1.safetensors.checkpoint p2.safetensors.checkpoint || fail "two trainings on a device: checkpoints differ"
+! cmp -s p1.csv pc.csv || fail "the emulated device trains with the bits of the processor"
+grep -aq 'level [a-z0-9]*+emulated"' p1.safetensors.checkpoint || fail "the checkpoint does not name the device"
+expect 0 "${train[@]}" --out p3.safetensors --device gpu --steps 230
+expect 0 "${train[@]}" --out p3.safetensors --device gpu --resume
+cmp -s p1.safetensors.checkpoint p3.safetensors.checkpoint || fail "a training taken up again: other bits"
+HVI_EMULATED_FAILS=300 expect $system "${train[@]}" --out pl.safetensors --device gpu -q
+[[ $(wc -l <err) == 1 ]] || fail "policy train: not one line about a device that is lost"
+said err '^hvi: the emulated device is lost; .*--resume goes on .*--device cpu --accept-other-bits$'
+cp pl.safetensors.checkpoint po.safetensors.checkpoint
+cp pl.safetensors po.safetensors
+cp pl.csv po.csv
+expect 0 "${train[@]}" --out pl.safetensors --device gpu --resume
+cmp -s p1.safetensors.checkpoint pl.safetensors.checkpoint || fail "a training after a lost device: other bits"
+cmp -s p1.csv pl.csv || fail "the log of a training after a lost device: other bits"
+refused $input 'emulated.*--device says.*--accept-other-bits' "${train[@]}" --out po.safetensors --resume -q
+expect 0 "${train[@]}" --out po.safetensors --resume --accept-other-bits
+grep -aq 'emulated+mixed' po.safetensors.checkpoint || fail "policy train, from the device to the processor: both are not named"
+refused $input '--device says.*--accept-other-bits' "${train[@]}" --steps 470 --out pc.safetensors --resume --device gpu -q
+expect 0 "${train[@]}" --steps 470 --out pc.safetensors --resume --device gpu --accept-other-bits
+grep -aq 'emulated+mixed' pc.safetensors.checkpoint || fail "policy train, from the processor to the device: both are not named"
+expect 0 "${train[@]}" --out pa.safetensors --device auto
+said err '^hvi: --device auto is the CPU: these networks are too small for a GPU$'
+big=("${train[@]}" --hidden 128,128 --batch 64 --steps 30)
+HVI_EMULATED_MEMORY=5000 expect 0 "${big[@]}" --out pt.safetensors --device auto
+said err '^hvi: --device auto is the CPU: the emulated device has no memory for a trainer$'
+! grep -aq emulated pt.safetensors.checkpoint || fail "policy train: a device without room is named"
+HVI_EMULATED_MEMORY=5000 expect $system "${big[@]}" --out pt.safetensors --fresh --device gpu -q
+said err '^hvi: the emulated device has no memory for a trainer'
+expect 0 "${big[@]}" --out pt.safetensors --fresh --device auto
+said err '^hvi: networks learn on emulated$'
+refused 2 '--device-precision' policy train pendulum --out x --device-precision fp16

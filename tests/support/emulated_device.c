@@ -85,7 +85,7 @@ static hvi_status open_device(hvi_device **d, hvi_device_precision precision, hv
 }
 
 static void close_device(hvi_device *d) {
-  INSIST(things == 0);
+  INSIST(things == 0 && emulated.trainers == 0);
   free(d);
 }
 
@@ -485,16 +485,17 @@ static hvi_status measure(hvi_device *d, const hvi_device_shape *shape, size_t n
 }
 
 const hvi_device_functions *emulated_device(void) {
-  static const hvi_device_functions functions = {.open = open_device,
-                                                 .close = close_device,
-                                                 .describe = describe,
-                                                 .net_new = net_new,
-                                                 .net_free = net_free,
-                                                 .state_get = state_get,
-                                                 .state_put = state_put,
-                                                 .host_alloc = host_alloc,
-                                                 .host_free = host_free,
-                                                 .run = run,
-                                                 .measure = measure};
+  static hvi_device_functions functions = {.open = open_device,
+                                           .close = close_device,
+                                           .describe = describe,
+                                           .net_new = net_new,
+                                           .net_free = net_free,
+                                           .state_get = state_get,
+                                           .state_put = state_put,
+                                           .host_alloc = host_alloc,
+                                           .host_free = host_free,
+                                           .run = run,
+                                           .measure = measure};
+  functions.sac = emulated_sac();
   return &functions;
 }

@@ -21,6 +21,7 @@ typedef struct emulation {
   size_t most_jobs;  /* of a run */
   size_t joined;     /* runs of descents that had begun together with others that had not */
   size_t sent;       /* jobs that brought parameters */
+  size_t trainers;   /* that are there */
   const char *level; /* what it calls its bits; NULL: "emulated" */
 } emulation;
 
@@ -28,6 +29,7 @@ typedef struct emulation {
 extern emulation emulated;
 
 const hvi_device_functions *emulated_device(void);
+const struct hvi_device_sac_functions *emulated_sac(void); /* emulated_sac.c */
 
 /* Bytes of a network, of its rows, and of the values of a step. */
 size_t emulated_net_bytes(const hvi_device_shape *s);

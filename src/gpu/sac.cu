@@ -1,0 +1,562 @@
+/*
+ * Soft actor-critic (gpu/sac.h): an update of all trainers as one CUDA graph.
+ *
+ * The mathematics is that of rl/sac_update.c and rl/policy.c. With n rows and layers l = 1 .. L + 1,
+ *
+ *   values     H_l = relu(H_{l-1} W_l' + b_l)                 k: inputs
+ *   slopes     D_{l-1} = (D_l W_l) * (H_{l-1} > 0)            k: outputs
+ *   gradients  D_l' H_{l-1},  and column sums of D_l          k: rows
+ *
+ * An update of one trainer is half a billion operations in a row of products, each of which is small:
+ * what counts is how long one takes, not how many fit. So a product is cut into tiles of 32 by 32, 128 of
+ * them for both critics at 256 by 256: about one for each processor. All of k is asked for at once (up
+ * to four slabs of 64). A block's 256 threads are four groups; each takes a quarter of every slab, a
+ * thread 4 by 4 numbers of the tile. The groups' sums are added in order. Everything is single precision
+ * on the plain units: the arithmetic is 9 us of an H200 for a trainer, less than the waiting.
+ *
+ * No sum depends on the other trainers, and none on the order of blocks: the same bits always.
+ *
+ * Launches, L = 2: a launch serves actor and critics where both have something to do, and all trainers.
+ *
+ *   critics  2  values of the actor in s' and of the critics in (s, a)
+ *            1  the actor's head: a' and its log-probability
+ *            2  values of the slow critics in (s', a'), and of the actor in s, which is for later
+ *            1  heads: q, q', y, D_L          1  D_1          1  gradients, Adam, slow copies
+ *   actor    1  head: a          2  values of the critics in (s, a)          1  heads: D_L of the smaller
+ *            1  D_1     1  through the action and the squash to the actor's D_L     1  its D_1
+ *            1  gradients, Adam
+ *   alpha    2  values of the moved actor in s          1  head, and Adam on log alpha by the last block
+ *
+ * That is 8 for critics, 19 with a step of the actor, 10 more with each further one: the head for alpha
+ * and that of the next step are one launch. Each begins while the one before ends (programmatic launch), on
+ * devices that can. A copy before them brings batch, noise and Adam's rates; one behind them takes back
+ * q, y, log-probabilities, alpha and the actor. The host acts with the actor on the CPU: that copy of 0.3 MB
+ * in the same graph is cheaper than a launch for each action.
+ */
+#include "gpu/host.cuh"
+
+#include "gpu/sac.cuh"
+
+#include <cuda_pipeline.h>
+
+/* Waits for the launch before, and lets the one behind begin. */
+__device__ static inline void take_turn() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* Tiles */
+
+/* Four numbers side by side. */
+struct four {
+  float x[4];
+  four() = default;
+  __device__ explicit four(const float *from) {
+    const float4 v = *(const float4 *)from;
+    x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+  }
+  __device__ void store(float *to) const { *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]); }
+};
+
+/* An operand: k lies along its rows, or across them. */
+struct matrix {
+  const float *at;
+  int lead;
+  int count;  /* along the tile */
+  int length; /* along k */
+};
+
+/* Numbers from a row (or a k) of a slab to the next: 16 bytes more than are used keep banks apart. */
+template <bool BY_ROWS> constexpr int LINE = (BY_ROWS ? SAC_SLAB : SAC_TILE) + 4;
+
+/* A slab on its way to shared memory; what lies outside is zero. */
+template <bool BY_ROWS>
+__device__ static inline void ask(float *to, const matrix &x, int first, int k, bool wanted) {
+  constexpr int ACROSS = (BY_ROWS ? SAC_SLAB : SAC_TILE) / 4;
+#pragma unroll
+  for (int i = threadIdx.x; wanted && i < SAC_TILE * SAC_SLAB / 4; i += SAC_THREADS) {
+    const int down = i / ACROSS, across = i % ACROSS * 4;
+    const int row = first + (BY_ROWS ? down : across), at = k + (BY_ROWS ? across : down);
+    const bool there = row < x.count && at < x.length;
+    const size_t from = BY_ROWS ? (size_t)row * x.lead + at : (size_t)at * x.lead + row;
+    __pipeline_memcpy_async(to + down * LINE<BY_ROWS> + across, x.at + (there ? from : 0), 16,
+                            there ? 0 : 16);
+  }
+}
+
+/* Four rows of a slab that are this thread's, at k .. k + 3: x[k][row]. Which four does not matter, as long
+ * as row_of says the same. */
+template <bool BY_ROWS>
+__device__ static inline void pick(float (&x)[4][4], const float *from, int place, int k) {
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const four v(from +
+                 (BY_ROWS ? (place + 8 * i) * LINE<true> + k : (k + i) * LINE<false> + 4 * place));
+#pragma unroll
+    for (int j = 0; j < 4; j++) x[BY_ROWS ? j : i][BY_ROWS ? i : j] = v.x[j];
+  }
+}
+template <bool BY_ROWS> __device__ static inline int row_of(int place, int i) {
+  return BY_ROWS ? place + 8 * i : 4 * place + i;
+}
+
+/* A group's quarter of a slab. */
+template <bool A_ROWS, bool B_ROWS>
+__device__ static inline void add_slab(float (&c)[4][4], const float *a, const float *b) {
+  const int group = threadIdx.x / 64, across = threadIdx.x % 8, down = threadIdx.x / 8 % 8;
+#pragma unroll
+  for (int i = 0; i < SAC_SLAB / 4; i += 4) {
+    float x[4][4], y[4][4];
+    pick<A_ROWS>(x, a, down, group * (SAC_SLAB / 4) + i);
+    pick<B_ROWS>(y, b, across, group * (SAC_SLAB / 4) + i);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int m = 0; m < 4; m++)
+#pragma unroll
+        for (int n = 0; n < 4; n++) c[m][n] = fmaf(x[k][m], y[k][n], c[m][n]);
+  }
+}
+
+/* The groups' sums, added in order: row threadIdx.x / 8 of the tile, four columns of it. */
+template <bool A_ROWS, bool B_ROWS>
+__device__ static inline four add_groups(const float (&c)[4][4], float *shared) {
+  constexpr int ROW = SAC_TILE + 4;
+  const int group = threadIdx.x / 64, across = threadIdx.x % 8, down = threadIdx.x / 8 % 8;
+#pragma unroll
+  for (int m = 0; m < 4; m++)
+#pragma unroll
+    for (int n = 0; n < 4; n++)
+      shared[(group * SAC_TILE + row_of<A_ROWS>(down, m)) * ROW + row_of<B_ROWS>(across, n)] =
+          c[m][n];
+  __syncthreads();
+  four sum = {};
+#pragma unroll
+  for (int g = 0; g < 4; g++) {
+    const four part(shared + (g * SAC_TILE + threadIdx.x / 8) * ROW + threadIdx.x % 8 * 4);
+    for (int i = 0; i < 4; i++) sum.x[i] += part.x[i];
+  }
+  return sum;
+}
+
+/* Rows m.. of A times rows n.. of B: this thread's four numbers of the tile. */
+template <bool A_ROWS, bool B_ROWS>
+__device__ static inline four multiply(const matrix &A, int m, const matrix &B, int n) {
+  extern __shared__ __align__(16) float shared[];
+  const int slabs = (max(A.length, B.length) + SAC_SLAB - 1) / SAC_SLAB;
+  float c[4][4] = {};
+  for (int s = 0; s < SAC_STAGES; s++) {
+    float *at = shared + 2 * s * SAC_SLAB_FLOATS;
+    ask<A_ROWS>(at, A, m, s * SAC_SLAB, s < slabs);
+    ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, s * SAC_SLAB, s < slabs);
+    __pipeline_commit();
+  }
+  for (int s = 0; s < slabs; s++) {
+    float *at = shared + s % SAC_STAGES * 2 * SAC_SLAB_FLOATS;
+    __pipeline_wait_prior(SAC_STAGES - 1);
+    __syncthreads(); /* all of slab s is there */
+    add_slab<A_ROWS, B_ROWS>(c, at, at + SAC_SLAB_FLOATS);
+    __syncthreads(); /* nobody reads it any more */
+    const int next = s + SAC_STAGES;
+    ask<A_ROWS>(at, A, m, next * SAC_SLAB, next < slabs);
+    ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, next * SAC_SLAB, next < slabs);
+    __pipeline_commit();
+  }
+  return add_groups<A_ROWS, B_ROWS>(c, shared);
+}
+
+/* This block's tile of `across` in a row, and this thread's place in it. */
+struct place {
+  int m, n, row, column;
+  __device__ place(int tile, int across) {
+    m = tile / across * SAC_TILE, n = tile % across * SAC_TILE;
+    row = m + threadIdx.x / 8, column = n + threadIdx.x % 8 * 4;
+  }
+};
+
+__device__ static inline const sac_layer &layer_of(const sac_plan &p, int net, int l) {
+  return net == SAC_ACTOR ? p.actor[l] : p.critic[l];
+}
+/* H_l and D_l, l = 0 .. being the first layer's; D of the last is the head's. */
+__device__ static inline float *values_of(const sac_plan &p, float *t, int net, int l) {
+  return t + p.values[net] + p.batch * layer_of(p, net, l).before;
+}
+__device__ static inline float *slopes_of(const sac_plan &p, float *t, int net, int l) {
+  return t + p.slopes[net] + p.batch * layer_of(p, net, l).before;
+}
+__device__ static inline matrix inputs_of(const sac_plan &p, float *t, int net, size_t x, int l) {
+  const sac_layer &y = layer_of(p, net, l);
+  return matrix{l == 0 ? t + x : values_of(p, t, net, l - 1), l == 0 ? p.x_row : y.lead_in, p.batch,
+                y.lead_in};
+}
+
+__global__ void __launch_bounds__(SAC_THREADS)
+    values_kernel(const __grid_constant__ sac_plan p, float *base,
+                  const __grid_constant__ sac_passes list, int l) {
+  take_turn();
+  float *t = base + blockIdx.z * p.each;
+  const int net = list.net[blockIdx.y];
+  const sac_layer &y = layer_of(p, net, l);
+  const place at(blockIdx.x, sac_tiles(y.lead_out));
+  const float *theta = t + p.theta[net];
+  const matrix W = {theta + y.weight, y.lead_in, y.out, y.lead_in};
+  four c = multiply<true, true>(inputs_of(p, t, net, list.x[blockIdx.y], l), at.m, W, at.n);
+  if (at.row >= p.batch || at.column >= y.lead_out) return;
+  const four b(theta + y.bias + at.column);
+  for (int i = 0; i < 4; i++) c.x[i] = fmaxf(c.x[i] + b.x[i], 0.0f);
+  c.store(values_of(p, t, net, l) + (size_t)at.row * y.lead_out + at.column);
+}
+
+/* D of layer l - 1 from that of layer l. */
+__global__ void __launch_bounds__(SAC_THREADS)
+    slopes_kernel(const __grid_constant__ sac_plan p, float *base, int first_net, int l) {
+  take_turn();
+  float *t = base + blockIdx.z * p.each;
+  const int net = first_net + blockIdx.y;
+  const sac_layer &y = layer_of(p, net, l);
+  const place at(blockIdx.x, sac_tiles(y.lead_in));
+  const matrix D = {slopes_of(p, t, net, l), y.lead_out, p.batch, y.lead_out};
+  const matrix W = {t + p.theta[net] + y.weight, y.lead_in, y.lead_in, y.out};
+  four c = multiply<true, false>(D, at.m, W, at.n);
+  if (at.row >= p.batch || at.column >= y.lead_in) return;
+  const size_t to = (size_t)at.row * y.lead_in + at.column;
+  const four h(values_of(p, t, net, l - 1) + to);
+  for (int i = 0; i < 4; i++) c.x[i] = h.x[i] > 0.0f ? c.x[i] : 0.0f;
+  c.store(slopes_of(p, t, net, l - 1) + to);
+}
+
+/* Learning */
+
+/* As hvi_net_kernels' adam. */
+__device__ static inline float adam(float theta, float *m, float *v, float g, const float *rates) {
+  const float first = 0.9f * *m + (1.0f - 0.9f) * g;
+  const float second = 0.999f * *v + (1.0f - 0.999f) * (g * g);
+  *m = first, *v = second;
+  return theta - rates[0] * first / (sqrtf(rates[1] * second) + 1e-8f);
+}
+
+/* A parameter's step, and its slow copy's. */
+__device__ static inline void learn(const sac_plan &p, float *t, int net, size_t i, float g,
+                                    const float *rates) {
+  const size_t numbers = net == SAC_ACTOR ? p.actor_numbers : p.critic_numbers;
+  float *theta = t + p.theta[net] + i, *slow = t + p.theta[net + 2] + i;
+  *theta = adam(*theta, theta + numbers, theta + 2 * numbers, g, rates);
+  if (net != SAC_ACTOR) *slow = (*theta - *slow) * p.tau + *slow;
+}
+
+/* Biases o .. o + 31: eight threads have every eighth row of one, and their sums are added in order. */
+__device__ static inline void learn_biases(const sac_plan &p, float *t, int net, int l, int first,
+                                           const float *rates) {
+  __shared__ float parts[SAC_THREADS / 32][32];
+  const sac_layer &y = layer_of(p, net, l);
+  const int o = first + threadIdx.x % 32;
+  const float *d = slopes_of(p, t, net, l);
+  float sum = 0.0f;
+#pragma unroll 8
+  for (int i = threadIdx.x / 32; o < y.out && i < p.batch; i += SAC_THREADS / 32)
+    sum += d[(size_t)i * y.lead_out + o];
+  parts[threadIdx.x / 32][threadIdx.x % 32] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32 || o >= y.out) return;
+  for (int k = 1; k < SAC_THREADS / 32; k++) sum += parts[k][threadIdx.x];
+  learn(p, t, net, y.bias + o, sum, rates);
+}
+
+/* Gradients of all layers and the step. Blocks of a layer are its tiles, then its biases. */
+__global__ void __launch_bounds__(SAC_THREADS)
+    learn_kernel(const __grid_constant__ sac_plan p, float *base, int first_net, int rate) {
+  take_turn();
+  float *t = base + blockIdx.z * p.each;
+  const int net = first_net + blockIdx.y;
+  const float *rates = t + p.rates + rate;
+  int l = 0;
+  while (l + 1 < p.layers && blockIdx.x >= layer_of(p, net, l + 1).first_block) l++;
+  const sac_layer &y = layer_of(p, net, l);
+  const int across = sac_tiles(y.lead_in), tiles = across * sac_tiles(y.out);
+  const int block = blockIdx.x - y.first_block;
+  if (block >= tiles) {
+    learn_biases(p, t, net, l, (block - tiles) * SAC_TILE, rates);
+    return;
+  }
+  const place at(block, across);
+  const matrix D = {slopes_of(p, t, net, l), y.lead_out, y.lead_out, p.batch};
+  const matrix in = inputs_of(p, t, net, p.x, l);
+  const matrix H = {in.at, in.lead, y.lead_in, p.batch};
+  const four g = multiply<false, false>(D, at.m, H, at.n);
+  if (at.row >= y.out) return;
+#pragma unroll
+  for (int i = 0; i < 4; i++) /* an actor's inputs have actions behind them */
+    if (at.column + i < y.in)
+      learn(p, t, net, y.weight + (size_t)at.row * y.lead_in + at.column + i, g.x[i], rates);
+}
+
+/* Heads: a warp for a row */
+
+__device__ static inline float all_lanes(float x) {
+  for (int lane = 16; lane > 0; lane /= 2) x += __shfl_xor_sync(~0u, x, lane);
+  return x;
+}
+
+/* sum[i] = term(i, 0, .) + term(i, 1, .) + .. over `length`, each added to the last argument; in all lanes. */
+template <int N, class TERM>
+__device__ static inline void lane_sums(float (&sum)[N], int length, TERM term) {
+#pragma unroll
+  for (int i = 0; i < N; i++) sum[i] = 0.0f;
+#pragma unroll 4
+  for (int k = threadIdx.x % 32; k < length; k += 32)
+#pragma unroll
+    for (int i = 0; i < N; i++) sum[i] = term(i, k, sum[i]);
+#pragma unroll
+  for (int i = 0; i < N; i++) sum[i] = all_lanes(sum[i]);
+}
+
+template <int N> __device__ static inline float one_of(const float (&x)[N], int which) {
+  float y = x[0];
+#pragma unroll
+  for (int i = 1; i < N; i++) y = i == which ? x[i] : y;
+  return y;
+}
+
+/* The step of log alpha, by the last block of a trainer to arrive, whose rows are summed in order. */
+__device__ static inline void step_alpha(const sac_plan &p, float *t, const float *log_prob,
+                                         const float *rates) {
+  __shared__ bool last;
+  unsigned *arrived = (unsigned *)(t + p.arrived);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(arrived, 1u) + 1 == gridDim.x;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last || threadIdx.x >= 32) return;
+  double sum = 0.0;
+  for (int i = threadIdx.x; i < p.batch; i += 32)
+    sum += (double)(__ldcg(log_prob + i) + p.target_entropy);
+  sum = warp_sum(sum);
+  if (threadIdx.x > 0) return;
+  float *a = t + p.temperature;
+  *arrived = 0;
+  a[0] = adam(a[0], a + 1, a + 2, (float)(-(double)a[3] * sum / p.batch), rates);
+  a[3] = (float)exp((double)a[0]);
+}
+
+/* The actor's head on its values: actions and their log-probabilities (rl/policy.c). */
+__global__ void __launch_bounds__(32 * SAC_WARPS)
+    sample_kernel(const __grid_constant__ sac_plan p, float *base,
+                  const __grid_constant__ sac_draws list) {
+  take_turn();
+  float *t = base + blockIdx.z * p.each;
+  const sac_draw d = list.of[blockIdx.y];
+  const sac_layer &y = p.actor[p.layers - 1];
+  const float *W = t + p.theta[SAC_ACTOR] + y.weight, *b = t + p.theta[SAC_ACTOR] + y.bias;
+  const int row = blockIdx.x * SAC_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const float *noise = t + p.noise + (size_t)d.noise * p.batch * p.act + (size_t)row * p.act;
+  float *log_prob = t + (d.alpha_rate ? p.log_prob_alpha : p.log_prob), sum = 0.0f;
+  if (row < p.batch) {
+    const float *h = values_of(p, t, SAC_ACTOR, p.layers - 2) + (size_t)row * y.lead_in;
+    for (int first = 0; first < p.act; first += 4) {
+      float sums[8]; /* four means, and what their spreads come from */
+      lane_sums(sums, y.in, [&](int i, int k, float s) {
+        const int o = first + i % 4;
+        return o < p.act ? fmaf(W[(size_t)(o + i / 4 * p.act) * y.lead_in + k], h[k], s) : s;
+      });
+      const int j = first + lane;
+      if (lane >= 4 || j >= p.act) continue;
+      const float e = noise[j], s = tanhf(one_of(sums, lane + 4) + b[p.act + j]);
+      const float log_std = -5.0f + 3.5f * (s + 1.0f);
+      const float u = tanhf(one_of(sums, lane) + b[j] + expf(log_std) * e);
+      const float density = p.scale * (1.0f - u * u) + 1e-6f;
+      sum += -0.5f * e * e - log_std - 0.918938533f - logf(density);
+      if (d.alpha_rate) continue;
+      t[d.x + (size_t)row * p.x_row + p.obs + j] = p.scale * u + p.shift;
+      t[p.squashed + (size_t)row * p.act + j] = u;
+      t[p.spread + (size_t)row * p.act + j] = s;
+    }
+    sum = all_lanes(sum);
+    if (lane == 0) log_prob[row] = sum;
+  }
+  if (d.alpha_rate) step_alpha(p, t, log_prob, t + p.rates + d.alpha_rate);
+}
+
+/* The critics' heads. `fit`: y by the slow ones, and D of (q - y)^2 / n; else D of -q / n of the smaller. */
+__global__ void __launch_bounds__(32 * SAC_WARPS)
+    judge_kernel(const __grid_constant__ sac_plan p, float *base, bool fit) {
+  take_turn();
+  float *t = base + blockIdx.z * p.each;
+  const int row = blockIdx.x * SAC_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (row >= p.batch) return;
+  const sac_layer &y = p.critic[p.layers - 1];
+  const size_t at = (size_t)row * y.lead_in;
+  float q[4], d[2]; /* of the critics, then of the slow ones */
+  lane_sums(q, y.in, [&](int i, int k, float s) {
+    const int net = SAC_CRITIC + i;
+    const float *h = values_of(p, t, net, p.layers - 2) + at;
+    return i < 2 || fit ? fmaf(t[p.theta[net] + y.weight + k], h[k], s) : s;
+  });
+  for (int i = 0; i < 4; i++) q[i] += t[p.theta[SAC_CRITIC + i] + y.bias];
+  if (fit) {
+    const float soft = (q[2] <= q[3] ? q[2] : q[3]) - t[p.temperature + 3] * t[p.log_prob + row];
+    const float target = t[p.reward + row] + p.gamma * t[p.future + row] * soft;
+    for (int c = 0; c < 2; c++) d[c] = 2.0f / p.batch * (q[c] - target);
+    if (lane == 0) t[p.q + row] = q[0], t[p.q + p.batch + row] = q[1], t[p.y + row] = target;
+  } else {
+    const int own = q[0] <= q[1] ? 0 : 1;
+    d[own] = -1.0f / p.batch, d[1 - own] = 0.0f;
+    const float loss = t[p.temperature + 3] * t[p.log_prob + row] - q[own];
+    if (lane == 0) t[p.loss + row] = loss, t[p.own + row] = (float)own;
+  }
+  for (int c = 0; c < 2; c++) {
+    const float *W = t + p.theta[SAC_CRITIC + c] + y.weight;
+    const float *h = values_of(p, t, SAC_CRITIC + c, p.layers - 2) + at;
+    float *D = slopes_of(p, t, SAC_CRITIC + c, p.layers - 2) + at;
+    for (int k = lane; k < y.lead_in; k += 32) D[k] = h[k] > 0.0f ? d[c] * W[k] : 0.0f;
+    if (lane == 0) slopes_of(p, t, SAC_CRITIC + c, p.layers - 1)[(size_t)row * y.lead_out] = d[c];
+  }
+}
+
+/* d loss/d head of the actor for one action, by d q/d action of the smaller critic. */
+__device__ static inline void pull_squash(const sac_plan &p, float *t, int row, int j, float pull,
+                                          const float *noise, float *head) {
+  const float u = t[p.squashed + (size_t)row * p.act + j], weight = t[p.temperature + 3] / p.batch;
+  const float s = t[p.spread + (size_t)row * p.act + j];
+  const float density = p.scale * (1.0f - u * u) + 1e-6f;
+  const float dy = p.scale * pull + 2.0f * weight * p.scale * u / density;
+  const float dm = (1.0f - u * u) * dy;
+  head[j] = dm;
+  head[p.act + j] =
+      3.5f * (1.0f - s * s) *
+      (expf(-5.0f + 3.5f * (s + 1.0f)) * noise[(size_t)row * p.act + j] * dm - weight);
+}
+
+/* From the critics' D_1 to the action, through the squash to the actor's head, and on to its D_L. */
+__global__ void __launch_bounds__(32 * SAC_WARPS)
+    pull_kernel(const __grid_constant__ sac_plan p, float *base, int noise) {
+  take_turn();
+  float *t = base + blockIdx.z * p.each;
+  const int row = blockIdx.x * SAC_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (row >= p.batch) return;
+  const int net = SAC_CRITIC + (int)t[p.own + row];
+  const sac_layer &c = p.critic[0], &y = p.actor[p.layers - 1];
+  const float *D = slopes_of(p, t, net, 0) + (size_t)row * c.lead_out;
+  const float *W = t + p.theta[net] + c.weight + p.obs;
+  float *head = slopes_of(p, t, SAC_ACTOR, p.layers - 1) + (size_t)row * y.lead_out;
+  for (int first = 0; first < p.act; first += 8) {
+    float sum[8];
+    lane_sums(sum, c.out, [&](int i, int k, float s) {
+      return first + i < p.act ? fmaf(W[(size_t)k * c.lead_in + first + i], D[k], s) : s;
+    });
+    if (lane < 8 && first + lane < p.act)
+      pull_squash(p, t, row, first + lane, one_of(sum, lane),
+                  t + p.noise + (size_t)noise * p.batch * p.act, head);
+  }
+  __syncwarp();
+  const float *V = t + p.theta[SAC_ACTOR] + y.weight;
+  const size_t at = (size_t)row * y.lead_in;
+  const float *h = values_of(p, t, SAC_ACTOR, p.layers - 2) + at;
+  float *to = slopes_of(p, t, SAC_ACTOR, p.layers - 2) + at;
+  for (int k = lane; k < y.lead_in; k += 32) {
+    float sum = 0.0f;
+#pragma unroll 4
+    for (int o = 0; o < 2 * p.act; o++) sum = fmaf(head[o], V[(size_t)o * y.lead_in + k], sum);
+    to[k] = h[k] > 0.0f ? sum : 0.0f;
+  }
+}
+
+/* Launches */
+
+template <class... ARGS, class... GIVEN>
+static void start(sac_launch *l, void (*kernel)(ARGS...), dim3 grid, int threads, GIVEN... given) {
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid, config.blockDim = dim3(threads), config.stream = l->stream;
+  config.dynamicSmemBytes = threads == SAC_THREADS ? SAC_SHARED : 0;
+  config.attrs = &early, config.numAttrs = l->early && l->begun; /* the first waits for a copy */
+  const cudaError_t e = cudaLaunchKernelEx(&config, kernel, ARGS(given)...);
+  if (l->error == cudaSuccess) l->error = e;
+  l->begun = true;
+}
+
+static void put_values(sac_launch *l, const sac_passes &list, int count) {
+  const sac_plan &p = *l->plan;
+  for (int i = 0; i + 1 < p.layers; i++) {
+    const int tiles = sac_tiles(p.batch) * sac_tiles(p.critic[i].lead_out);
+    start(l, values_kernel, dim3(tiles, count, l->count), SAC_THREADS, p, l->base, list, i);
+  }
+}
+
+static void put_slopes(sac_launch *l, int net, int count) {
+  const sac_plan &p = *l->plan;
+  for (int i = p.layers - 2; i > 0; i--) {
+    const int tiles = sac_tiles(p.batch) * sac_tiles(p.critic[i].lead_in);
+    start(l, slopes_kernel, dim3(tiles, count, l->count), SAC_THREADS, p, l->base, net, i);
+  }
+}
+
+static void put_learning(sac_launch *l, int net, int count, int rate) {
+  const sac_plan &p = *l->plan;
+  const int blocks = net == SAC_ACTOR ? p.actor_blocks : p.critic_blocks;
+  start(l, learn_kernel, dim3(blocks, count, l->count), SAC_THREADS, p, l->base, net, rate);
+}
+
+static dim3 rows_of(const sac_launch *l, int count) {
+  return dim3((l->plan->batch + SAC_WARPS - 1) / SAC_WARPS, count, l->count);
+}
+
+static void put_samples(sac_launch *l, const sac_draws &list, int count) {
+  start(l, sample_kernel, rows_of(l, count), 32 * SAC_WARPS, *l->plan, l->base, list);
+}
+
+static void put_critics(sac_launch *l, bool actor_next) {
+  const sac_plan &p = *l->plan;
+  const int C = SAC_CRITIC, S = SAC_SLOW, A = SAC_ACTOR;
+  put_values(l, sac_passes{{A, C, C + 1}, {p.next, p.x, p.x}}, 3);
+  put_samples(l, sac_draws{{{0, 0, p.next}}}, 1);
+  put_values(l, sac_passes{{S, S + 1, A}, {p.next, p.next, p.x}}, actor_next ? 3 : 2);
+  start(l, judge_kernel, rows_of(l, 1), 32 * SAC_WARPS, p, l->base, true);
+  put_slopes(l, C, 2);
+  put_learning(l, C, 2, 0);
+}
+
+/* From the critics' values at the sampled actions to the moved actor. */
+static void put_actor(sac_launch *l, int noise, int rate) {
+  const sac_plan &p = *l->plan;
+  const int C = SAC_CRITIC;
+  put_values(l, sac_passes{{C, C + 1}, {p.x, p.x}}, 2);
+  start(l, judge_kernel, rows_of(l, 1), 32 * SAC_WARPS, p, l->base, false);
+  put_slopes(l, C, 2);
+  start(l, pull_kernel, rows_of(l, 1), 32 * SAC_WARPS, p, l->base, noise);
+  put_slopes(l, SAC_ACTOR, 1);
+  put_learning(l, SAC_ACTOR, 1, rate);
+}
+
+cudaError_t hvi_gpu_sac_put(sac_launch *l, bool actor_too) {
+  const sac_plan &p = *l->plan;
+  l->begun = false, l->error = cudaSuccess;
+  put_critics(l, actor_too);
+  if (actor_too) put_samples(l, sac_draws{{{1, 0, p.x}}}, 1);
+  for (int j = 0, noise = 1; actor_too && j < p.delay; j++, noise += 1 + p.automatic) {
+    const bool more = j + 1 < p.delay;
+    const sac_draw alpha = {noise + 1, sac_rate(j) + 2, 0},
+                   next = {noise + 1 + p.automatic, 0, p.x};
+    put_actor(l, noise, sac_rate(j));
+    if (p.automatic || more) put_values(l, sac_passes{{SAC_ACTOR}, {p.x}}, 1);
+    if (p.automatic) put_samples(l, sac_draws{{alpha, next}}, more ? 2 : 1);
+    if (!p.automatic && more) put_samples(l, sac_draws{{next}}, 1);
+  }
+  return l->error;
+}
+
+cudaError_t hvi_gpu_sac_allow_memory(void) {
+  const void *const kernels[] = {(const void *)values_kernel, (const void *)slopes_kernel,
+                                 (const void *)learn_kernel};
+  cudaError_t e = cudaSuccess;
+  for (const void *k : kernels)
+    if (e == cudaSuccess)
+      e = cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, SAC_SHARED);
+  return e;
+}
