@@ -179,12 +179,12 @@ __device__ inline double *losses_of(const gpu_job &j, const layer &y) {
   return (double *)head_sums_of(j, y, j.head_tiles);
 }
 
-/* u of a row, and its share of the loss; rounded in the same places in every kernel. */
+/* u of a row, and its share of the loss. */
 __device__ inline double row_loss(const gpu_job &j, int row, float y, float *u) {
-  const double r = __dsub_rn(__fma_rn(j.scale, (double)y, j.shift), j.target[row]);
-  const double wr = __dmul_rn(j.weight[row], r), linear = j.linear ? j.linear[row] : 0.0;
-  *u = (float)__dmul_rn(j.scale, __dadd_rn(wr, linear));
-  return __fma_rn(__dmul_rn(0.5, wr), r, __dmul_rn(linear, r));
+  const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
+  const double linear = j.linear ? j.linear[row] : 0.0;
+  *u = (float)(j.scale * (w * r + linear));
+  return 0.5 * w * r * r + linear * r;
 }
 
 /* Over a warp, in a fixed order; the result is lane 0's. */

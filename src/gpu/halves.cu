@@ -1,15 +1,14 @@
 /*
  * The head of the networks, and what new jobs bring, where values are halves: the mathematics of step.cu.
  *
- * The last hidden layer has left the head's sums over each 64 of its inputs. A block takes a tile of rows,
- * adds them up to y and finds u and the loss; the last block of a network decides whether there is a step.
- * The scale of D needs the largest u of all rows. Where they are few a block finds all of them again, by the
- * same arithmetic, which costs less than another kernel; where they are many there is one, and each block
- * knows the largest. Then come D and the head's gradient, a warp for every eighth of the rows.
+ * The last hidden layer has left the head's sums over each 64 of its inputs. Here a block takes a part of
+ * the rows, adds them up to y and finds u, the loss and the largest u; the last block of a network decides
+ * whether there is a step. Only then is the scale of D known, so that D and the head's gradient are a
+ * kernel of their own, a block for a tile of rows, a warp for every eighth of them.
  */
 #include "gpu/halves.cuh"
 
-enum { THREADS = 256, WARPS = THREADS / 32, EIGHT = 8, FEW_ROWS = 2048 };
+enum { THREADS = 256, WARPS = THREADS / 32, EIGHT = 8 };
 
 /* Halves of new jobs' inputs and weights, whose magnitudes are known. */
 __global__ void __launch_bounds__(THREADS)
@@ -45,26 +44,24 @@ __global__ void __launch_bounds__(THREADS)
   if (row < j.rows) j.y[row] = output_of(j, head, row);
 }
 
-/* u of a row, its y, and its share of the loss. */
-__device__ inline double residual_of(const gpu_job &j, const layer &head, pass_kind kind, int row,
-                                     float *u, float *y) {
-  *u = 0.0f;
-  if (row >= j.rows) return 0.0;
-  if (kind == FOR_PULL) return *u = (float)j.u[row], 0.0;
-  *y = output_of(j, head, row);
-  return row_loss(j, row, *y, u);
-}
-
-/* y, u and the loss of a tile's rows, which is told where a descent is under way. */
-__device__ inline void residuals_of_tile(const gpu_job &j, const layer &head, pass_kind kind,
-                                         int tile, int first, int end) {
+/* y, u and the loss of a part's rows. */
+__global__ void __launch_bounds__(THREADS)
+    residuals_of_part(const gpu_job *jobs, const layer head, pass_kind kind) {
   __shared__ double losses[WARPS];
+  const gpu_job j = jobs[blockIdx.y];
+  const int part = blockIdx.x, first = part * j.part_rows;
+  if (part >= j.parts || !concerns(j, kind)) return;
+  const int end = min(first + j.part_rows, j.lead_rows);
   float *us = outputs_of(j, padded_block(head.in) / BLOCK), top = 0.0f;
   double loss = 0.0;
   for (int row = first + threadIdx.x; row < end; row += THREADS) {
-    float u, y;
-    loss += residual_of(j, head, kind, row, &u, &y);
-    if (row < j.rows && kind != FOR_PULL) j.y[row] = y;
+    float u = 0.0f;
+    if (row < j.rows && kind == FOR_PULL) {
+      u = (float)j.u[row];
+    } else if (row < j.rows) {
+      j.y[row] = output_of(j, head, row);
+      loss += row_loss(j, row, j.y[row], &u);
+    }
     us[row] = u;
     top = fmaxf(top, fabsf(u));
   }
@@ -74,37 +71,7 @@ __device__ inline void residuals_of_tile(const gpu_job &j, const layer &head, pa
   if (threadIdx.x % 32 == 0) losses[threadIdx.x / 32] = loss;
   __syncthreads();
   for (int i = 1; threadIdx.x == 0 && i < WARPS; i++) loss += losses[i];
-  arrive(j, losses_of(j, head), tile, j.head_tiles, loss);
-}
-
-/* The largest u of all rows, by its bits. */
-__device__ inline unsigned largest_residual(const gpu_job &j, const layer &head, pass_kind kind) {
-  __shared__ unsigned top;
-  if (threadIdx.x == 0) top = 0u;
-  __syncthreads();
-  float largest = 0.0f;
-  for (int row = threadIdx.x; row < j.rows; row += THREADS) {
-    float u, y;
-    residual_of(j, head, kind, row, &u, &y);
-    largest = fmaxf(largest, fabsf(u));
-  }
-  raise_top(&top, largest);
-  __syncthreads();
-  return top;
-}
-
-/* The rows of a tile; the last one's include what fills them up. */
-__device__ inline int end_of_tile(const gpu_job &j, int tile) {
-  return tile + 1 < j.head_tiles ? (tile + 1) * j.head_rows : j.lead_rows;
-}
-
-__global__ void __launch_bounds__(THREADS)
-    residuals_alone(const gpu_job *jobs, const layer head, pass_kind kind) {
-  const gpu_job j = jobs[blockIdx.y];
-  const int tile = blockIdx.x;
-  if (tile >= j.head_tiles || !concerns(j, kind)) return;
-  if (kind != FOR_END && j.rows <= FEW_ROWS) return;
-  residuals_of_tile(j, head, kind, tile, tile * j.head_rows, end_of_tile(j, tile));
+  arrive(j, losses_of(j, head), part, j.parts, loss);
 }
 
 /* D of a row's eight columns, and u h added to their sums; the largest of D. */
@@ -139,16 +106,16 @@ __device__ inline void add_warps(float (*all)[32 * EIGHT], const float (&sum)[EI
   __syncthreads();
 }
 
-/* D of a tile's rows, given the largest u; dw and db over them. */
+/* D of a tile's rows; dw and db over them. */
 template <bool RELU>
-__device__ inline void slopes_of_tile(const gpu_job &j, const layer &head, unsigned largest,
-                                      int first, int end, bool values_low, bool low) {
+__device__ inline void slopes_of_tile(const gpu_job &j, const layer &head, int first, int end,
+                                      bool values_low, bool low, float *sums) {
   __shared__ float all[WARPS][32 * EIGHT];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const halves h = inputs_halves(j, head), d = slopes_below_halves(j, head);
   const float *us = outputs_of(j, h.blocks), *weights = j.theta + head.weight;
-  const float h_back = 1.0f / input_scale(j, head), scale = head_slope_scale(j, largest);
-  float *sums = head_sums_of(j, head, first / j.head_rows), top = 0.0f;
+  const float h_back = 1.0f / input_scale(j, head), scale = slope_scale(j, head.l - 1, true, 1);
+  float top = 0.0f;
   for (int begin = 0; begin < head.lead_in; begin += 32 * EIGHT) {
     const int column = begin + lane * EIGHT;
     float sum[EIGHT] = {}, w[EIGHT] = {};
@@ -182,18 +149,13 @@ __global__ void __launch_bounds__(THREADS)
   const gpu_job j = jobs[blockIdx.y];
   const int tile = blockIdx.x, first = tile * j.head_rows;
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
-  const int end = end_of_tile(j, tile);
+  const int end = tile + 1 < j.head_tiles ? first + j.head_rows : j.lead_rows;
   const bool values_low = values_have_low(precision, j, kind), low = precision != HVI_DEVICE_FP16;
-  unsigned largest = j.tops->u;
-  if (j.rows <= FEW_ROWS) {
-    largest = largest_residual(j, head, kind);
-    residuals_of_tile(j, head, kind, tile, first, end);
-    __syncthreads();
-  }
+  float *sums = head_sums_of(j, head, tile);
   if (head.activation == HVI_RELU)
-    slopes_of_tile<true>(j, head, largest, first, end, values_low, low);
+    slopes_of_tile<true>(j, head, first, end, values_low, low, sums);
   else
-    slopes_of_tile<false>(j, head, largest, first, end, values_low, low);
+    slopes_of_tile<false>(j, head, first, end, values_low, low, sums);
 }
 
 static layer head_of(const hvi_device_shape *s) {
@@ -215,9 +177,9 @@ void hvi_gpu_outputs_halves(const launch *l, const hvi_device_shape *s) {
 }
 
 void hvi_gpu_head_halves(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  const dim3 grid(l->most_tiles, l->count);
-  if (kind == FOR_END || l->most_rows > FEW_ROWS)
-    residuals_alone<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind);
+  residuals_of_part<<<dim3(l->most_parts, l->count), THREADS, 0, l->stream>>>(l->jobs, head_of(s),
+                                                                              kind);
   if (kind == FOR_END) return;
-  head_of_halves<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind, l->precision);
+  head_of_halves<<<dim3(l->most_tiles, l->count), THREADS, 0, l->stream>>>(l->jobs, head_of(s),
+                                                                           kind, l->precision);
 }

@@ -81,14 +81,11 @@ __device__ inline float value_scale(const gpu_job &j, hvi_activation a, int l, i
 __device__ inline float input_scale(const gpu_job &j, const layer &y) {
   return y.l == 1 ? scale_of(j.tops->x) : value_scale(j, y.activation, y.l - 1, y.before);
 }
-/* Of the last hidden layer's D, from the largest u, by its bits; of D_l, from D_{l+1} with so many terms. */
-__device__ inline float head_slope_scale(const gpu_job &j, unsigned u) {
-  return scale_of_bound(__uint_as_float(j.tops->theta) * __uint_as_float(u));
-}
+/* Of D_l, from D_{l+1} with so many terms; of the last hidden layer's, from u. */
 __device__ inline float slope_scale(const gpu_job &j, int l, bool last, int terms) {
   const float theta = __uint_as_float(j.tops->theta);
-  if (last) return head_slope_scale(j, j.tops->u);
-  return scale_of_bound((float)terms * theta * __uint_as_float(j.tops->d[l + 1]));
+  const float above = __uint_as_float(last ? j.tops->u : j.tops->d[l + 1]);
+  return scale_of_bound((last ? 1.0f : (float)terms) * theta * above);
 }
 
 /* Whether values have low halves: losses that count, and what a user asked for, are of single precision. */

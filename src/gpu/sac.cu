@@ -28,24 +28,15 @@
  *   alpha    2  values of the moved actor in s          1  head, and Adam on log alpha by the last block
  *
  * That is 8 for critics, 19 with a step of the actor, 10 more with each further one: the head for alpha
- * and that of the next step are one launch. Each begins while the one before ends (programmatic launch), on
- * devices that can. A copy before them brings batch, noise and Adam's rates; one behind them takes back
- * q, y, log-probabilities, alpha and the actor. The host acts with the actor on the CPU: that copy of 0.3 MB
- * in the same graph is cheaper than a launch for each action.
+ * and that of the next step are one launch. A copy before them brings batch, noise and Adam's rates; one
+ * behind them takes back q, y, log-probabilities, alpha and the actor. The host acts with the actor on the
+ * CPU: that copy of 0.3 MB in the same graph is cheaper than a launch for each action.
  */
 #include "gpu/host.cuh"
 
 #include "gpu/sac.cuh"
 
 #include <cuda_pipeline.h>
-
-/* Waits for the launch before, and lets the one behind begin. */
-__device__ static inline void take_turn() {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
 
 /* Tiles */
 
@@ -195,7 +186,6 @@ __device__ static inline matrix inputs_of(const sac_plan &p, float *t, int net, 
 __global__ void __launch_bounds__(SAC_THREADS)
     values_kernel(const __grid_constant__ sac_plan p, float *base,
                   const __grid_constant__ sac_passes list, int l) {
-  take_turn();
   float *t = base + blockIdx.z * p.each;
   const int net = list.net[blockIdx.y];
   const sac_layer &y = layer_of(p, net, l);
@@ -212,7 +202,6 @@ __global__ void __launch_bounds__(SAC_THREADS)
 /* D of layer l - 1 from that of layer l. */
 __global__ void __launch_bounds__(SAC_THREADS)
     slopes_kernel(const __grid_constant__ sac_plan p, float *base, int first_net, int l) {
-  take_turn();
   float *t = base + blockIdx.z * p.each;
   const int net = first_net + blockIdx.y;
   const sac_layer &y = layer_of(p, net, l);
@@ -267,7 +256,6 @@ __device__ static inline void learn_biases(const sac_plan &p, float *t, int net,
 /* Gradients of all layers and the step. Blocks of a layer are its tiles, then its biases. */
 __global__ void __launch_bounds__(SAC_THREADS)
     learn_kernel(const __grid_constant__ sac_plan p, float *base, int first_net, int rate) {
-  take_turn();
   float *t = base + blockIdx.z * p.each;
   const int net = first_net + blockIdx.y;
   const float *rates = t + p.rates + rate;
@@ -347,7 +335,6 @@ __device__ static inline void step_alpha(const sac_plan &p, float *t, const floa
 __global__ void __launch_bounds__(32 * SAC_WARPS)
     sample_kernel(const __grid_constant__ sac_plan p, float *base,
                   const __grid_constant__ sac_draws list) {
-  take_turn();
   float *t = base + blockIdx.z * p.each;
   const sac_draw d = list.of[blockIdx.y];
   const sac_layer &y = p.actor[p.layers - 1];
@@ -384,7 +371,6 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
 /* The critics' heads. `fit`: y by the slow ones, and D of (q - y)^2 / n; else D of -q / n of the smaller. */
 __global__ void __launch_bounds__(32 * SAC_WARPS)
     judge_kernel(const __grid_constant__ sac_plan p, float *base, bool fit) {
-  take_turn();
   float *t = base + blockIdx.z * p.each;
   const int row = blockIdx.x * SAC_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= p.batch) return;
@@ -434,7 +420,6 @@ __device__ static inline void pull_squash(const sac_plan &p, float *t, int row, 
 /* From the critics' D_1 to the action, through the squash to the actor's head, and on to its D_L. */
 __global__ void __launch_bounds__(32 * SAC_WARPS)
     pull_kernel(const __grid_constant__ sac_plan p, float *base, int noise) {
-  take_turn();
   float *t = base + blockIdx.z * p.each;
   const int row = blockIdx.x * SAC_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= p.batch) return;
@@ -467,76 +452,64 @@ __global__ void __launch_bounds__(32 * SAC_WARPS)
 
 /* Launches */
 
-template <class... ARGS, class... GIVEN>
-static void start(sac_launch *l, void (*kernel)(ARGS...), dim3 grid, int threads, GIVEN... given) {
-  cudaLaunchAttribute early;
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid, config.blockDim = dim3(threads), config.stream = l->stream;
-  config.dynamicSmemBytes = threads == SAC_THREADS ? SAC_SHARED : 0;
-  config.attrs = &early, config.numAttrs = l->early && l->begun; /* the first waits for a copy */
-  const cudaError_t e = cudaLaunchKernelEx(&config, kernel, ARGS(given)...);
-  if (l->error == cudaSuccess) l->error = e;
-  l->begun = true;
-}
-
-static void put_values(sac_launch *l, const sac_passes &list, int count) {
+static void put_values(const sac_launch *l, const sac_passes &list, int count) {
   const sac_plan &p = *l->plan;
   for (int i = 0; i + 1 < p.layers; i++) {
     const int tiles = sac_tiles(p.batch) * sac_tiles(p.critic[i].lead_out);
-    start(l, values_kernel, dim3(tiles, count, l->count), SAC_THREADS, p, l->base, list, i);
+    values_kernel<<<dim3(tiles, count, l->count), SAC_THREADS, SAC_SHARED, l->stream>>>(p, l->base,
+                                                                                        list, i);
   }
 }
 
-static void put_slopes(sac_launch *l, int net, int count) {
+static void put_slopes(const sac_launch *l, int net, int count) {
   const sac_plan &p = *l->plan;
   for (int i = p.layers - 2; i > 0; i--) {
     const int tiles = sac_tiles(p.batch) * sac_tiles(p.critic[i].lead_in);
-    start(l, slopes_kernel, dim3(tiles, count, l->count), SAC_THREADS, p, l->base, net, i);
+    slopes_kernel<<<dim3(tiles, count, l->count), SAC_THREADS, SAC_SHARED, l->stream>>>(p, l->base,
+                                                                                        net, i);
   }
 }
 
-static void put_learning(sac_launch *l, int net, int count, int rate) {
+static void put_learning(const sac_launch *l, int net, int count, int rate) {
   const sac_plan &p = *l->plan;
   const int blocks = net == SAC_ACTOR ? p.actor_blocks : p.critic_blocks;
-  start(l, learn_kernel, dim3(blocks, count, l->count), SAC_THREADS, p, l->base, net, rate);
+  learn_kernel<<<dim3(blocks, count, l->count), SAC_THREADS, SAC_SHARED, l->stream>>>(p, l->base,
+                                                                                      net, rate);
 }
 
 static dim3 rows_of(const sac_launch *l, int count) {
   return dim3((l->plan->batch + SAC_WARPS - 1) / SAC_WARPS, count, l->count);
 }
 
-static void put_samples(sac_launch *l, const sac_draws &list, int count) {
-  start(l, sample_kernel, rows_of(l, count), 32 * SAC_WARPS, *l->plan, l->base, list);
+static void put_samples(const sac_launch *l, const sac_draws &list, int count) {
+  sample_kernel<<<rows_of(l, count), 32 * SAC_WARPS, 0, l->stream>>>(*l->plan, l->base, list);
 }
 
-static void put_critics(sac_launch *l, bool actor_next) {
+static void put_critics(const sac_launch *l, bool actor_next) {
   const sac_plan &p = *l->plan;
   const int C = SAC_CRITIC, S = SAC_SLOW, A = SAC_ACTOR;
   put_values(l, sac_passes{{A, C, C + 1}, {p.next, p.x, p.x}}, 3);
   put_samples(l, sac_draws{{{0, 0, p.next}}}, 1);
   put_values(l, sac_passes{{S, S + 1, A}, {p.next, p.next, p.x}}, actor_next ? 3 : 2);
-  start(l, judge_kernel, rows_of(l, 1), 32 * SAC_WARPS, p, l->base, true);
+  judge_kernel<<<rows_of(l, 1), 32 * SAC_WARPS, 0, l->stream>>>(p, l->base, true);
   put_slopes(l, C, 2);
   put_learning(l, C, 2, 0);
 }
 
 /* From the critics' values at the sampled actions to the moved actor. */
-static void put_actor(sac_launch *l, int noise, int rate) {
+static void put_actor(const sac_launch *l, int noise, int rate) {
   const sac_plan &p = *l->plan;
   const int C = SAC_CRITIC;
   put_values(l, sac_passes{{C, C + 1}, {p.x, p.x}}, 2);
-  start(l, judge_kernel, rows_of(l, 1), 32 * SAC_WARPS, p, l->base, false);
+  judge_kernel<<<rows_of(l, 1), 32 * SAC_WARPS, 0, l->stream>>>(p, l->base, false);
   put_slopes(l, C, 2);
-  start(l, pull_kernel, rows_of(l, 1), 32 * SAC_WARPS, p, l->base, noise);
+  pull_kernel<<<rows_of(l, 1), 32 * SAC_WARPS, 0, l->stream>>>(p, l->base, noise);
   put_slopes(l, SAC_ACTOR, 1);
   put_learning(l, SAC_ACTOR, 1, rate);
 }
 
-cudaError_t hvi_gpu_sac_put(sac_launch *l, bool actor_too) {
+void hvi_gpu_sac_put(const sac_launch *l, bool actor_too) {
   const sac_plan &p = *l->plan;
-  l->begun = false, l->error = cudaSuccess;
   put_critics(l, actor_too);
   if (actor_too) put_samples(l, sac_draws{{{1, 0, p.x}}}, 1);
   for (int j = 0, noise = 1; actor_too && j < p.delay; j++, noise += 1 + p.automatic) {
@@ -548,7 +521,6 @@ cudaError_t hvi_gpu_sac_put(sac_launch *l, bool actor_too) {
     if (p.automatic) put_samples(l, sac_draws{{alpha, next}}, more ? 2 : 1);
     if (!p.automatic && more) put_samples(l, sac_draws{{next}}, 1);
   }
-  return l->error;
 }
 
 cudaError_t hvi_gpu_sac_allow_memory(void) {

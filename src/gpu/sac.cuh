@@ -68,14 +68,11 @@ struct sac_launch {
   cudaStream_t stream;
   const sac_plan *plan;
   float *base;
-  int count;  /* trainers */
-  bool early; /* a launch may begin before the one before has ended */
-  bool begun;
-  cudaError_t error;
+  int count; /* trainers */
 };
 
 /* The kernels of an update, in order. */
-cudaError_t hvi_gpu_sac_put(sac_launch *l, bool actor_too);
+void hvi_gpu_sac_put(const sac_launch *l, bool actor_too);
 cudaError_t hvi_gpu_sac_allow_memory(void);
 /* sac_host.cu */
 extern const hvi_device_sac_functions hvi_gpu_sac_functions;

@@ -17,7 +17,6 @@ struct device_sac : hvi_device_sac {
   double actor_lr, critic_lr, alpha_lr;
   float alpha; /* fixed, or 0 */
   sac_plan plan;
-  bool early;
   float *memory;           /* [count][each] on the device */
   float *inputs, *results; /* pinned, [count] one after the other */
   size_t results_each;
@@ -132,7 +131,6 @@ static hvi_status make_sac(hvi_device_sac **sac, hvi_device *d, const hvi_device
   s->device = d, s->plan = plan_of(shape);
   s->actor_lr = shape->actor_lr, s->critic_lr = shape->critic_lr, s->alpha_lr = shape->alpha_lr;
   s->alpha = shape->alpha;
-  s->early = d->major == 9; /* only code made for it waits inside its kernels */
   const hvi_status status = allocate(s, err);
   if (status) free_sac(s);
   *sac = status ? NULL : s;
@@ -208,12 +206,12 @@ static cudaError_t put_all(device_sac *s, bool actor_too) {
       (size_t)p->batch * p->act * (actor_too ? 1 + p->delay * (1 + p->automatic) : 1);
   const size_t out = s->results_each * sizeof(float),
                alone = (p->theta[SAC_ACTOR] - p->q) * sizeof(float);
-  sac_launch l = {s->device->stream, p, s->memory, (int)s->count, s->early, false, cudaSuccess};
+  const sac_launch l = {s->device->stream, p, s->memory, (int)s->count};
   cudaError_t e =
       cudaMemcpy2DAsync(s->memory, each, s->inputs, in, (p->noise + noise) * sizeof(float),
                         s->count, cudaMemcpyHostToDevice, l.stream);
-  if (e == cudaSuccess) e = hvi_gpu_sac_put(&l, actor_too);
   if (e != cudaSuccess) return e;
+  hvi_gpu_sac_put(&l, actor_too);
   return cudaMemcpy2DAsync(s->results, out, s->memory + p->q, each, actor_too ? out : alone,
                            s->count, cudaMemcpyDeviceToHost, l.stream);
 }
@@ -252,10 +250,6 @@ static void take_results(device_sac *s, size_t i, bool actor_too) {
 static hvi_status update(hvi_device_sac *sac, bool actor_too, hvi_error *err) {
   device_sac *s = own(sac);
   cudaGraphExec_t *graph = &s->graphs[actor_too];
-  if (!*graph && s->early && capture(s, actor_too) != cudaSuccess) {
-    cudaGetLastError(); /* launches that overlap could not be captured */
-    s->early = false;
-  }
   if (!*graph) GPU_TRY(capture(s, actor_too), "a graph");
   for (size_t i = 0; i < s->count; i++) fill_rates(s, i, actor_too ? s->plan.delay : 0);
   GPU_TRY(cudaGraphLaunch(*graph, s->device->stream), "an update");

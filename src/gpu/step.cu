@@ -20,7 +20,7 @@
 #include "gpu/halves.cuh"
 
 /* A thread of the update takes four numbers at a time, several times. */
-enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 1, AT_ONCE = 4 };
+enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 2 };
 
 /* y of `ROWS` rows by one warp: w'h + b; every lane has them. Rows beyond the last are the last. */
 template <int ROWS>
@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(THREADS)
  * rows at once; lanes 0 to 3 look after one each. */
 __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind kind, int first,
                                    int end, float *u) {
+  enum { AT_ONCE = 4 };
   __shared__ double loss[WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   double sum = 0.0;
@@ -162,22 +163,18 @@ __device__ inline float step_of(const gpu_job &j, const progress &p, float theta
   return theta - (down + p.shrink * theta);
 }
 
-/* Sums of parts, or of the head's tiles, in their order; several are on their way from memory at once. */
+/* Sums of parts, or of the head's tiles, in their order. */
 __device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t at) {
   const bool of_head = at >= head.weight;
   const float *sums =
       of_head ? head_sums_of(j, head, 0) + (at - head.weight) : sums_of(j, head, 0) + at;
   const size_t each = of_head ? head.lead_in + head.lead_out : head.numbers;
   const int count = of_head ? j.head_tiles : j.parts;
-  float4 g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  for (int i = 0; i < count; i += AT_ONCE) {
-    float4 x[AT_ONCE];
-#pragma unroll
-    for (int k = 0; k < AT_ONCE; k++)
-      if (i + k < count) x[k] = *(const float4 *)(sums + (i + k) * each);
-#pragma unroll
-    for (int k = 0; k < AT_ONCE; k++)
-      if (i + k < count) g.x += x[k].x, g.y += x[k].y, g.z += x[k].z, g.w += x[k].w;
+  float4 g = *(const float4 *)sums;
+#pragma unroll 8
+  for (int i = 1; i < count; i++) {
+    const float4 x = *(const float4 *)(sums + i * each);
+    g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
   }
   return g;
 }
