@@ -273,7 +273,7 @@ int hvi_cli_policy_train(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
   if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
-  const size_t jobs = t.jobs ? t.jobs : hvi_parallel_cores();
+  const size_t jobs = hvi_parallel_threads(t.jobs);
   t.settings.threads = jobs < 2 ? jobs : 2; /* the twin critics */
   int code = open_training(&t, args.operands[0]);
   if (!code) code = train(&t);
