@@ -111,7 +111,7 @@ static void occupy_standard_streams(void) {
 /* OpenBLAS asks this when it is loaded, before main, and would look at OPENBLAS_NUM_THREADS. The
  * program needs none of its threads: its own work in fixed chunks, and where memory is short those of
  * OpenBLAS never stop asking for it. */
-int openblas_num_threads_env(void);
+__attribute__((visibility("default"))) int openblas_num_threads_env(void);
 int openblas_num_threads_env(void) { return 1; }
 
 /* A report of coverage, where the program was built for one, is written here and not by exit. */
