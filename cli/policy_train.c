@@ -71,7 +71,11 @@ static hvi_status keep_rows(const training *t, hvi_error *err) {
   if (!previous) return hvi_error_memory(err, "a file name");
   if (stat(t->rows_path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
   HVI_TRY(hvi_file_read_text(&text, t->rows_path, MOST_LOG, err));
-  return hvi_file_write_text(previous, text, err);
+  hvi_file copy;
+  HVI_TRY(hvi_file_create(&copy, previous, err));
+  fchmod(copy.fd, st.st_mode & 07777);
+  fputs(text, copy.stream);
+  return hvi_file_commit(&copy, err);
 }
 
 /* Opens the logs: anew, or cut back to the trainer's step. */
