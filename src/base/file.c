@@ -387,7 +387,7 @@ hvi_status hvi_file_read_text(char **text, const char *path, size_t max_bytes, h
 
 static hvi_status make_one(const char *path, hvi_error *err) {
   struct stat st;
-  if (mkdir(path, 0777) == 0) return HVI_OK;
+  if (mkdir(path, 0777) == 0) return hvi_folder_sync(path, err);
   const int code = errno;
   const bool there = stat(path, &st) == 0;
   if (there && S_ISDIR(st.st_mode)) return HVI_OK;
