@@ -118,8 +118,8 @@ static int open_at_once(const char *path, int flags) {
 static hvi_status open_target(hvi_file *f, hvi_error *err) {
   struct stat st;
   HVI_OWN char *previous = hvi_file_previous(f->path);
-  const bool there = stat(f->path, &st) == 0 ||
-                     (previous && lstat(previous, &st) == 0 && S_ISREG(st.st_mode));
+  const bool there =
+      stat(f->path, &st) == 0 || (previous && lstat(previous, &st) == 0 && S_ISREG(st.st_mode));
   if (!there || S_ISREG(st.st_mode)) return open_temporary(f, there ? &st : NULL, err);
   if (S_ISDIR(st.st_mode)) return hvi_error_io(err, "cannot create '%s': it is a folder", f->path);
   f->fd = open_at_once(f->path, O_WRONLY);

@@ -220,8 +220,7 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
         j->path);
   HVI_TRY(read_at(j, &head, got, 0, err));
   /* a loss of power before the first sync may leave zeros in the place of the head */
-  if (size < sizeof head + MOST_HEAD && memcmp(&head, &nothing, got) == 0)
-    return begin(j, k, err);
+  if (size < sizeof head + MOST_HEAD && memcmp(&head, &nothing, got) == 0) return begin(j, k, err);
   if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0)
     return hvi_error_input(
         err, "'%s' is there and is not the partial file of a run: hvi does not replace it",

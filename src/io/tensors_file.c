@@ -97,8 +97,7 @@ static hvi_status parse_document(json_t **document, const unsigned char *text, s
   errno = 0; /* Jansson tells a lack of memory as one of a brace, or of nothing */
   *document = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, &problem);
   if (*document) return HVI_OK;
-  if (errno == ENOMEM)
-    return hvi_error_memory(f->err, "the header of a tensor file");
+  if (errno == ENOMEM) return hvi_error_memory(f->err, "the header of a tensor file");
   return hvi_refuse(f, ": the header is not valid JSON at byte %d: %s",
                     HVI_TENSORS_PREFIX + problem.position, problem.text);
 }

@@ -28,7 +28,8 @@
 
 /* Names are relative to the root. */
 typedef struct event {
-  char kind; /* C create (a folder, too), W write, T truncate, R rename, L link, U unlink, S sync, D sync a folder */
+  char
+      kind; /* C create (a folder, too), W write, T truncate, R rename, L link, U unlink, S sync, D sync a folder */
   uint64_t inode, at, size; /* of W the offset and the bytes that follow; of T the length */
   char name[256], to[256];
 } event;
