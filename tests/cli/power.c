@@ -286,8 +286,9 @@ static void change(const event *e, bool disk, const int *known) {
 /* The name of a folder ends in a slash. */
 static bool in_folder(const char *folder, const char *text) {
   const size_t n = strlen(folder);
-  const char *slash = strncmp(folder, text, n) == 0 ? strchr(text + n, '/') : text;
-  return !slash || (slash > text && !slash[1]);
+  if (strncmp(folder, text, n) != 0 || !text[n]) return false;
+  const char *slash = strchr(text + n, '/');
+  return !slash || !slash[1];
 }
 
 /* Whether a folder above it was made and is not on the disk. */
