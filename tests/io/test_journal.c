@@ -300,6 +300,7 @@ static void a_folder_that_is_not_there_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_blank_journal_is_begun_anew, enter, leave),
       cmocka_unit_test_setup_teardown(what_was_appended_is_there_again, enter, leave),
       cmocka_unit_test_setup_teardown(a_journal_cut_anywhere_keeps_its_whole_records, enter, leave),
       cmocka_unit_test_setup_teardown(a_changed_bit_is_noticed, enter, leave),
