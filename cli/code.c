@@ -185,5 +185,6 @@ hvi_status hvi_code_load(const hvi_builtin **problem, const char *path, hvi_erro
 int hvi_code_find(const hvi_builtin **problem, const char *path) {
   const hvi_status status = hvi_code_load(problem, path, &hvi_fault);
   if (status && hvi_signals_interrupted()) return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted");
+  hvi_signals_release();
   return status ? hvi_complain_fault() : HVI_EXIT_DONE;
 }

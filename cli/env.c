@@ -216,7 +216,7 @@ static int env_bench(int argc, char **argv) {
   hvi_args_json(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  if (o.threads == 0) o.threads = hvi_parallel_cores();
+  o.threads = hvi_parallel_threads(o.threads);
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
   hvi_progress_start("env", o.repeats);
   HVI_CALL(hvi_progress_end(bench_env_run(&result, &done, env, &o, &hvi_fault)));

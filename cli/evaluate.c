@@ -293,7 +293,7 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
                               checkpoint);
   if (e->fresh) HVI_TRY(hvi_kept_check(checkpoint, err));
   e->spec.settings = &e->setup.settings;
-  e->spec.value.threads = e->threads ? e->threads : hvi_parallel_cores();
+  e->spec.value.threads = hvi_parallel_threads(e->threads);
   HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
   HVI_TRY(open_testset(e, hvi_args_given(args, "gamma"), err));
   if (e->interrupted) return HVI_OK;

@@ -45,7 +45,7 @@ static void environments(hvi_each *each) {
 static void experiments(hvi_each *each) {
   for (const char *const *id = hvi_study_ids(); *id; id++) {
     HVI_OWN_BY(hvi_study_release) hvi_study *e = NULL;
-    hvi_study_new(&e, *id, NULL);
+    hvi_study_new(&e, *id, &hvi_fault);
     each(*id, e ? e->title : "");
   }
 }
@@ -106,7 +106,7 @@ static int list_all(void) {
   section("kinds", "\nkinds of experiment (kind: in a file of one's own):");
   for (const hvi_kind *const *k = hvi_kinds; *k; k++) entry((*k)->name, (*k)->summary);
   hvi_json_end();
-  return HVI_EXIT_DONE;
+  return hvi_fault.status ? hvi_complain_fault() : HVI_EXIT_DONE;
 }
 
 /* "whole in [1,50]", or the choices. */

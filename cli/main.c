@@ -108,12 +108,18 @@ static void occupy_standard_streams(void) {
   if (fd >= 0) close(fd);
 }
 
+/* OpenBLAS asks this when it is loaded, before main, and would look at OPENBLAS_NUM_THREADS. The
+ * program needs none of its threads: its own work in fixed chunks, and where memory is short those of
+ * OpenBLAS never stop asking for it. */
+__attribute__((visibility("default"))) int openblas_num_threads_env(void);
+int openblas_num_threads_env(void) { return 1; }
+
 /* A report of coverage, where the program was built for one, is written here and not by exit. */
 extern void __gcov_dump(void) __attribute__((weak));
 
 /* Leaves at once: what was printed has arrived, and what was written is on the disk. A normal exit
- * would run OpenBLAS's shutdown, which waits for its threads, and these never stop asking for
- * memory that there is not. Sanitizers report on the normal path. */
+ * would run the shutdown of libraries, which may wait for threads of theirs. Sanitizers report on the
+ * normal path. */
 _Noreturn static void leave(int code) {
 #if defined(HVI_NORMAL_EXIT)
   exit(code);
@@ -127,7 +133,7 @@ _Noreturn static void leave(int code) {
 int main(int argc, char **argv) {
   occupy_standard_streams();
   hvi_talk_start();
-  openblas_set_num_threads(1); /* the program's own threads work in fixed chunks */
+  openblas_set_num_threads(1); /* where it has not asked */
   const int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : dispatch(argc, argv);
   leave(close_stdout(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : hvi_signals_exit(code)));
 }

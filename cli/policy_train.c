@@ -71,7 +71,11 @@ static hvi_status keep_rows(const training *t, hvi_error *err) {
   if (!previous) return hvi_error_memory(err, "a file name");
   if (stat(t->rows_path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
   HVI_TRY(hvi_file_read_text(&text, t->rows_path, MOST_LOG, err));
-  return hvi_file_write_text(previous, text, err);
+  hvi_file copy;
+  HVI_TRY(hvi_file_create(&copy, previous, err));
+  fchmod(copy.fd, st.st_mode & 07777);
+  fputs(text, copy.stream);
+  return hvi_file_commit(&copy, err);
 }
 
 /* Opens the logs: anew, or cut back to the trainer's step. */
@@ -297,7 +301,7 @@ int hvi_cli_policy_train(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
   if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
-  const size_t jobs = t.jobs ? t.jobs : hvi_parallel_cores();
+  const size_t jobs = hvi_parallel_threads(t.jobs);
   t.settings.threads = jobs < 2 ? jobs : 2; /* the twin critics */
   int code = open_training(&t, args.operands[0]);
   if (!code) code = train(&t);

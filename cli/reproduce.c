@@ -69,8 +69,10 @@ static int run_one(job *j, hvi_study *e) {
   hvi_say("%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
           j->settings.out, e->id);
   j->finished++;
-  HVI_CALL(hvi_study_page(j->settings.out, j->claims, j->finished, &hvi_fault));
-  return HVI_EXIT_DONE;
+  const hvi_status page = hvi_study_page(j->settings.out, j->claims, j->finished, &hvi_fault);
+  /* of a damaged result of before the last page tells: it may be replaced until then */
+  if (page == HVI_ERROR_INPUT && e != j->experiments[j->count - 1]) return HVI_EXIT_DONE;
+  return page ? hvi_complain_fault() : HVI_EXIT_DONE;
 }
 
 static int print_table(const job *j) {

@@ -109,7 +109,8 @@ static hvi_status restore(hvi_solve_files *f, hvi_error *err) {
   if (!state || state->type != HVI_TENSOR_F64 ||
       hvi_tensor_count(state) != hvi_solver_state(f->solver))
     return hvi_error_input(err, "'%s' is no checkpoint of this problem", f->asked->checkpoint);
-  HVI_TRY(hvi_solver_restore(f->solver, state->data, err));
+  HVI_TRY(
+      hvi_kept_blame(f->asked->checkpoint, hvi_solver_restore(f->solver, state->data, err), err));
   const hvi_record at = hvi_solver_info(f->solver).last;
   if (at.counts.f_evals > 0) f->resumed = at.outer; /* otherwise it ended where it began */
   return HVI_OK;

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 hvi_terminal hvi_talk;
@@ -103,28 +104,35 @@ static volatile sig_atomic_t interrupted; /* the signal's number */
 
 static void on_signal(int number) { interrupted = number; }
 
-static void install_signals(void) {
+static void catch_signals(void (*handler)(int)) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   sigemptyset(&action.sa_mask);
-  action.sa_handler = on_signal;
+  action.sa_handler = handler;
   action.sa_flags = (int)SA_RESETHAND | SA_RESTART; /* no write is cut short */
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  action.sa_handler = SIG_IGN;
-  action.sa_flags = 0;
-  sigaction(SIGPIPE, &action, NULL);
-  sigaction(SIGXFSZ, &action, NULL); /* a limit on files is an error of their writing */
 }
 
 void hvi_talk_start(void) {
   const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
   hvi_talk.live = isatty(STDERR_FILENO) == 1 && term && strcmp(term, "dumb") != 0;
   hvi_talk.colour = hvi_talk.live && !(plain && *plain);
-  install_signals();
+  catch_signals(SIG_DFL);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of their writing */
 }
 
-bool hvi_signals_interrupted(void) { return interrupted != 0; }
+static atomic_bool watched; /* somebody looks at the flag */
+
+bool hvi_signals_interrupted(void) {
+  if (!atomic_load(&watched) && !atomic_exchange(&watched, true)) catch_signals(on_signal);
+  return interrupted != 0;
+}
+
+void hvi_signals_release(void) {
+  if (atomic_exchange(&watched, false)) catch_signals(SIG_DFL);
+}
 
 int hvi_signals_exit(int code) {
   return code == HVI_EXIT_INTERRUPTED && interrupted == SIGTERM ? 128 + SIGTERM : code;

@@ -85,8 +85,10 @@ int hvi_figure_check_beside(const char *csv); /* of the same name */
 hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix, hvi_error *err);
 
 /* Ctrl-C and SIGTERM as a flag that loops look at, so that results so far are kept: the first signal
- * sets it, a second one ends the program. A closed pipe becomes an ordinary write error. */
+ * sets it, a second one ends the program. Until somebody looks there is nothing to keep, and the
+ * first one ends it; so it is after a release. A closed pipe becomes an ordinary write error. */
 bool hvi_signals_interrupted(void);
+void hvi_signals_release(void);
 /* The exit code as the shell expects it: 143 in place of 130 where the signal was SIGTERM. */
 int hvi_signals_exit(int code);
 

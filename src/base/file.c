@@ -117,7 +117,9 @@ static int open_at_once(const char *path, int flags) {
 /* A device or a pipe (/dev/stdout) is written in place: renaming over it would destroy it. */
 static hvi_status open_target(hvi_file *f, hvi_error *err) {
   struct stat st;
-  const bool there = stat(f->path, &st) == 0;
+  HVI_OWN char *previous = hvi_file_previous(f->path);
+  const bool there =
+      stat(f->path, &st) == 0 || (previous && lstat(previous, &st) == 0 && S_ISREG(st.st_mode));
   if (!there || S_ISREG(st.st_mode)) return open_temporary(f, there ? &st : NULL, err);
   if (S_ISDIR(st.st_mode)) return hvi_error_io(err, "cannot create '%s': it is a folder", f->path);
   f->fd = open_at_once(f->path, O_WRONLY);
@@ -277,6 +279,13 @@ void hvi_file_discard(hvi_file *f) {
 
 char *hvi_file_previous(const char *path) { return hvi_join_texts(path, ".previous"); }
 
+hvi_status hvi_file_set_aside(const char *path, hvi_error *err) {
+  HVI_OWN char *previous = hvi_file_previous(path);
+  if (!previous) return hvi_error_memory(err, "a file name");
+  if (rename(path, previous) == 0) return hvi_folder_sync(path, err);
+  return errno == ENOENT ? HVI_OK : hvi_error_system(err, "rename", path);
+}
+
 hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
                                 hvi_error *err) {
   struct stat st;
@@ -378,7 +387,7 @@ hvi_status hvi_file_read_text(char **text, const char *path, size_t max_bytes, h
 
 static hvi_status make_one(const char *path, hvi_error *err) {
   struct stat st;
-  if (mkdir(path, 0777) == 0) return HVI_OK;
+  if (mkdir(path, 0777) == 0) return hvi_folder_sync(path, err);
   const int code = errno;
   const bool there = stat(path, &st) == 0;
   if (there && S_ISDIR(st.st_mode)) return HVI_OK;

@@ -51,6 +51,9 @@ void hvi_file_sweep(const char *start);
 hvi_status hvi_file_plain(const char *path, hvi_error *err);
 /* path.previous; hvi_free it. NULL without memory. */
 char *hvi_file_previous(const char *path);
+/* Renames path to path.previous, on the disk too; fine when it is not there. The next file that is
+ * created at path has its mode. */
+hvi_status hvi_file_set_aside(const char *path, hvi_error *err);
 /* To the disk: an open file; the folder that a path lies in, after a rename. */
 hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err);
 hvi_status hvi_folder_sync(const char *path, hvi_error *err);

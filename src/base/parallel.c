@@ -92,3 +92,8 @@ size_t hvi_parallel_cores(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (size_t)online : 1;
 }
+
+size_t hvi_parallel_threads(size_t asked) {
+  const size_t cores = hvi_parallel_cores(), most = 4 * cores > 16 ? 4 * cores : 16;
+  return asked == 0 ? cores : asked < most ? asked : most;
+}

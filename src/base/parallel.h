@@ -19,3 +19,6 @@ hvi_status hvi_parallel_run(size_t count, size_t threads, hvi_chunk_fn run, void
 
 /* Cores this process may use, at least 1. */
 size_t hvi_parallel_cores(void);
+/* Threads for work whose memory grows with them: as many as asked for (0: one per core), and at most
+ * 16 or four per core. */
+size_t hvi_parallel_threads(size_t asked);

@@ -167,7 +167,7 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   if (e->mean) memcpy(e->mean, mean, d * sizeof *mean);
   memcpy(&e->seconds, seconds, sizeof e->seconds);
   HVI_TRY(renew_data(e, mark, err));
-  HVI_TRY(hvi_solver_restore(e->solver, solver, err));
+  HVI_TRY(hvi_kept_blame(path, hvi_solver_restore(e->solver, solver, err), err));
   hvi_evaluation_decide(e);
   return unpack_rows(e, rows, count, err);
 }

@@ -205,8 +205,9 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
 }
 
 static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_error *err) {
+  static const file_head nothing;
   struct stat st;
-  file_head head = {.size = 0};
+  file_head head = nothing;
   HVI_TRY(hvi_file_plain(j->path, err));
   HVI_TRY(hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, j->path, err));
   if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
@@ -218,6 +219,8 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
         err, "'%s' is left from an earlier run: go on with it (--resume) or start afresh (--fresh)",
         j->path);
   HVI_TRY(read_at(j, &head, got, 0, err));
+  /* a loss of power before the first sync may leave zeros in the place of the head */
+  if (size < sizeof head + MOST_HEAD && memcmp(&head, &nothing, got) == 0) return begin(j, k, err);
   if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0)
     return hvi_error_input(
         err, "'%s' is there and is not the partial file of a run: hvi does not replace it",

@@ -150,3 +150,8 @@ hvi_status hvi_kept_read(hvi_tensors **out, hvi_kept *k, const char *path, hvi_e
   HVI_TRY(hvi_kept_match(k, path, line && about ? line : "", about, err));
   HVI_GIVE(out, t);
 }
+
+hvi_status hvi_kept_blame(const char *path, hvi_status status, hvi_error *err) {
+  const bool bad = status == HVI_ERROR_INPUT || status == HVI_ERROR_ARGUMENT;
+  return bad && err ? hvi_error_set(err, HVI_ERROR_INPUT, "'%s': %s", path, err->text) : status;
+}

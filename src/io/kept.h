@@ -47,6 +47,9 @@ hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, h
 /* HVI_ERROR_MISMATCH: of a run with other settings, or of another version of hvi. */
 hvi_status hvi_kept_read(hvi_tensors **t, hvi_kept *k, const char *path, hvi_error *err);
 
+/* Puts the file's name before what a call had to say about a value of the file; hands the status on. */
+hvi_status hvi_kept_blame(const char *path, hvi_status status, hvi_error *err);
+
 /* The first line of a head, and its comparison with a file's, whose other lines are `about`. */
 void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k);
 hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const char *about,

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 
@@ -93,10 +94,10 @@ static hvi_status parse_document(json_t **document, const unsigned char *text, s
   if (length == 0 || text[0] != '{')
     return hvi_refuse(f, " is not a .safetensors file: its header does not start with '{'");
   json_error_t problem;
+  errno = 0; /* Jansson tells a lack of memory as one of a brace, or of nothing */
   *document = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, &problem);
   if (*document) return HVI_OK;
-  if (json_error_code(&problem) == json_error_out_of_memory)
-    return hvi_error_memory(f->err, "the header of a tensor file");
+  if (errno == ENOMEM) return hvi_error_memory(f->err, "the header of a tensor file");
   return hvi_refuse(f, ": the header is not valid JSON at byte %d: %s",
                     HVI_TENSORS_PREFIX + problem.position, problem.text);
 }
@@ -319,6 +320,7 @@ static hvi_status add(json_t *object, const char *key, json_t *given, const hvi_
   json_auto_t *value = given;
   if (json_object_get(object, key)) return hvi_refuse(f, ": the name '%.80s' is given twice", key);
   if (value && json_object_set(object, key, value) == 0) return HVI_OK;
+  if (errno == ENOMEM) return hvi_error_memory(f->err, "the header of a tensor file");
   return hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
 }
 
@@ -383,6 +385,7 @@ hvi_status hvi_tensors_header_write(unsigned char **header, size_t *size, const 
   const hvi_subject f = {name, HVI_ERROR_ARGUMENT, err};
   json_auto_t *root = json_object();
   if (!root) return hvi_error_memory(err, "the header of a tensor file");
+  errno = 0;
   HVI_TRY(add_notes(root, t, &f));
   HVI_TRY(add_tensors(root, t, &f));
   return pad_header(header, size, root, &f);

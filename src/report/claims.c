@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -189,7 +190,9 @@ static json_t *claim_json(const hvi_claim *c) {
   return claim;
 }
 
+/* NULL without memory: what Jansson leaves out for want of it shows in errno alone. */
 json_t *hvi_claims_json(const hvi_claims *claims) {
+  errno = 0;
   json_t *list = json_array(), *figures = json_array();
   json_t *root =
       set_texts(json_pack("{s:i}", "schema_version", SCHEMA_VERSION), claims_texts, claims);
@@ -200,7 +203,9 @@ json_t *hvi_claims_json(const hvi_claims *claims) {
   json_object_set_new(root, "seconds", json_real(claims->seconds));
   json_object_set_new(root, "figures", figures);
   json_object_set_new(root, "claims", list);
-  return root;
+  if (errno != ENOMEM) return root;
+  json_decref(root);
+  return NULL;
 }
 
 /* The checksum of everything else in it; false without memory. */
@@ -286,15 +291,18 @@ hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err)
   HVI_TRY(hvi_file_read_text(&text, path, MAX_BYTES, err));
   hvi_status status = HVI_OK;
   json_error_t where;
+  errno = 0;
   json_t *root = json_loads(text, 0, &where);
-  if (!root)
+  const bool good = root && checksum_fits(claims, root), taken = good && take_all(claims, root);
+  if (!taken && errno == ENOMEM)
+    status = hvi_error_memory(err, path);
+  else if (!root)
     status = hvi_error_input(err, "'%s' line %d: %s", path, where.line, where.text);
-  else if (!checksum_fits(claims, root))
+  else if (!good)
     status = hvi_error_input(err, "'%s' is damaged: its checksum does not fit its contents", path);
-  else if (!take_all(claims, root))
+  else if (!taken)
     status = hvi_error_input(err, "'%s' is not a list of claims (schema %d)", path, SCHEMA_VERSION);
   json_decref(root);
-  if (status == HVI_OK && claims->failed) status = hvi_error_memory(err, "claims");
   if (status != HVI_OK) hvi_claims_clear(claims);
   return status;
 }

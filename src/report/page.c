@@ -180,7 +180,8 @@ hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *fol
   set_tally(root, list, count);
   HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   HVI_OWN char *path = hvi_path_join(folder, "index.html", "");
+  const bool whole = root && json_array_size(json_object_get(root, "experiments")) == count;
   fill(&t, embedded("page"), &(scope){root, NULL}, true);
   json_decref(root);
-  return path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, "index.html");
+  return path && whole ? hvi_text_write(&t, path, err) : hvi_error_memory(err, "index.html");
 }

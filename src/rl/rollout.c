@@ -75,7 +75,7 @@ hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi
 }
 
 size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
-  const size_t threads = s->threads ? s->threads : hvi_parallel_cores();
+  const size_t threads = hvi_parallel_threads(s->threads);
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 

@@ -164,7 +164,7 @@ hvi_status hvi_sac_load_for(hvi_sac **out, const hvi_env *env, const char *path,
   const hvi_subject file = {path, HVI_ERROR_INPUT, err};
   HVI_TRY(hvi_kept_read(&t, &head, path, err));
   HVI_TRY(read_settings(&settings, t, &file));
-  HVI_TRY(hvi_sac_new(&sac, env, &settings, err));
+  HVI_TRY(hvi_kept_blame(path, hvi_sac_new(&sac, env, &settings, err), err));
   HVI_TRY(fill_in(sac, t, &file));
   memcpy(sac->levels, head.levels, sizeof sac->levels);
   HVI_GIVE(out, sac);

@@ -365,8 +365,8 @@ static hvi_status check_files(hvi_study *study, hvi_error *err) {
 }
 
 /* An earlier run counts when it had the same settings. A damaged file, or one of another level of
- * instructions, is an error. claims.json says that the folder is complete, so it comes last and goes
- * first. */
+ * instructions, is an error. claims.json says that the folder is complete, so it comes last and is set
+ * aside first. */
 static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err) {
   hvi_claims *c = study->claims;
   const char *path = study->claims_path;
@@ -381,7 +381,7 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
     if (*finished) return hvi_kept_match_levels(&head, path, c->levels, err);
     hvi_claims_clear(c);
   }
-  remove(path);
+  HVI_TRY(hvi_file_set_aside(path, err));
   snprintf(c->settings_hash, sizeof c->settings_hash, "%s", hash);
   snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
   snprintf(c->title, sizeof c->title, "%s", study->title);
@@ -450,9 +450,11 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   return status;
 }
 
-/* A shallow copy of the list is enough: only the earlier ones, at its end, are this file's own. */
+/* A shallow copy of the list is enough: only the earlier ones, at its end, are this file's own. One
+ * that is damaged is left out and told. */
 hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err) {
   const char *const *ids = hvi_study_ids();
+  hvi_error left_out = {HVI_OK, ""};
   size_t most = count, shown = count;
   while (ids[most - count]) most++;
   HVI_OWN hvi_claims *list = hvi_alloc(most, sizeof *list);
@@ -463,11 +465,14 @@ hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t coun
     HVI_OWN char *path = folder ? hvi_path_join(folder, "claims.json", "") : NULL;
     size_t k = 0;
     while (k < count && strcmp(claims[k].experiment, ids[i]) != 0) k++;
-    if (path && k == count && !hvi_claims_read(&list[shown], path, NULL) &&
-        strcmp(list[shown].experiment, ids[i]) == 0)
+    if (!path || k < count || access(path, F_OK) != 0) continue;
+    if (hvi_claims_read(&list[shown], path, &left_out)) continue;
+    if (strcmp(list[shown].experiment, ids[i]) == 0)
       hvi_study_attach_full(&list[shown++], out);
+    else
+      hvi_claims_clear(&list[shown]);
   }
   const hvi_status status = hvi_claims_page(list, shown, out, err);
   for (size_t i = count; i < shown; i++) hvi_claims_clear(&list[i]);
-  return status;
+  return status ? status : hvi_error_set(err, left_out.status, "%s", left_out.text);
 }

@@ -204,6 +204,22 @@ static void a_link_is_kept(void **state) {
   assert_true(S_ISLNK(st.st_mode));
 }
 
+static void what_is_set_aside_gives_its_mode_on(void **state) {
+  folder *f = *state;
+  char previous[200];
+  struct stat st;
+  snprintf(previous, sizeof previous, "%s.previous", f->file);
+  assert_int_equal(hvi_file_set_aside(f->file, NULL), HVI_OK);
+  assert_int_equal(hvi_file_write_text(f->file, "old", NULL), HVI_OK);
+  assert_int_equal(chmod(f->file, 0600), 0);
+  assert_int_equal(hvi_file_set_aside(f->file, NULL), HVI_OK);
+  assert_content(previous, "old");
+  assert_int_not_equal(stat(f->file, &st), 0);
+  assert_int_equal(hvi_file_write_text(f->file, "new", NULL), HVI_OK);
+  assert_int_equal(stat(f->file, &st), 0);
+  assert_int_equal(st.st_mode & 07777, 0600);
+}
+
 static void reading_has_limits(void **state) {
   folder *f = *state;
   hvi_error err;
@@ -444,6 +460,7 @@ int main(void) {
       IN_FOLDER(a_pipe_is_refused_without_waiting),
       IN_FOLDER(a_zero_byte_is_not_text),
       IN_FOLDER(folders_are_made_with_their_parents),
+      IN_FOLDER(what_is_set_aside_gives_its_mode_on),
       IN_FOLDER(a_signal_ends_no_write),
       IN_FOLDER(no_memory_is_reported),
       IN_FOLDER(what_a_killed_run_left_is_removed),

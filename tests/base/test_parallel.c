@@ -130,6 +130,15 @@ static void without_threads_the_caller_works_alone(void **state) {
   for (size_t i = 0; i < CHUNKS; i++) assert_int_equal(r.done[i], 1);
 }
 
+static void threads_have_a_bound(void **state) {
+  (void)state;
+  const size_t cores = hvi_parallel_cores();
+  assert_int_equal(hvi_parallel_threads(0), cores);
+  assert_int_equal(hvi_parallel_threads(1), 1);
+  assert_int_equal(hvi_parallel_threads(16), 16);
+  assert_int_equal(hvi_parallel_threads(100000), 4 * cores > 16 ? 4 * cores : 16);
+}
+
 static void there_is_a_core_and_a_clock(void **state) {
   (void)state;
   assert_true(hvi_parallel_cores() >= 1);
@@ -145,6 +154,7 @@ int main(void) {
       cmocka_unit_test(a_failure_stops_the_work),
       cmocka_unit_test(without_memory_the_caller_works_alone),
       cmocka_unit_test(without_threads_the_caller_works_alone),
+      cmocka_unit_test(threads_have_a_bound),
       cmocka_unit_test(there_is_a_core_and_a_clock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

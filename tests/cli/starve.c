@@ -1,6 +1,7 @@
 /*
- * Memory that runs out, for any program: preloaded, it lets allocation number STARVE_AT fail, and
- * writes how many there were to the file STARVE_COUNT. glibc only.
+ * Memory that runs out, for any program: preloaded, it lets allocation number STARVE_AT fail, with
+ * STARVE_ON also all that follow, and writes how many there were to the file STARVE_COUNT. Programs
+ * that are started from there have memory. glibc only.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,9 +17,13 @@ void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long count;
 
+static int started; /* libraries before the program are none of its business */
+
 static int refuse(void) {
+  if (!started) return 0;
   const char *at = getenv("STARVE_AT");
-  if (++count != (at ? atol(at) : -1)) return 0;
+  const long now = ++count, first = at ? atol(at) : -1;
+  if (now != first && !(at && now > first && getenv("STARVE_ON"))) return 0;
   errno = ENOMEM;
   return 1;
 }
@@ -28,6 +33,11 @@ void *calloc(size_t n, size_t size) { return refuse() ? NULL : __libc_calloc(n, 
 void *realloc(void *p, size_t size) { return refuse() ? NULL : __libc_realloc(p, size); }
 void *aligned_alloc(size_t alignment, size_t size) {
   return refuse() ? NULL : __libc_memalign(alignment, size);
+}
+
+__attribute__((constructor)) static void start(void) {
+  started = 1;
+  unsetenv("LD_PRELOAD");
 }
 
 static void tell(void) {

@@ -3,6 +3,7 @@
 #include "rl/rollout_folder.h"
 #include "transitions.h"
 
+#include "io/tensors_file.h"
 #include "problems/value/value.h"
 
 enum { BATCH = 60, STEPS = 24, CUT = 11, BUFFER = 3 };
@@ -619,6 +620,15 @@ static void test_strange_checkpoints(void **state) {
   check_error(hvi_evaluation_restore(e, here.file, "lr 1; batch 61", &err), HVI_ERROR_MISMATCH,
               &err, "'batch 60', not 'batch 61'");
   check_error(hvi_evaluation_restore(e, "/nowhere/file", "", &err), HVI_ERROR_IO, &err, "nowhere");
+  /* a value that cannot be, under a checksum that fits, is told with the file's name */
+  hvi_tensors *file;
+  check_ok(hvi_tensors_read(&file, here.file, 0, &err), &err);
+  ((double *)(uintptr_t)hvi_tensors_find(file, "solver")->data)[0] = NAN;
+  check_ok(hvi_tensors_store(here.other, file, false, &err), &err);
+  hvi_tensors_free(file);
+  check_error(hvi_evaluation_restore(e, here.other, "lr 1; batch 60", &err), HVI_ERROR_INPUT, &err,
+              "makes no sense");
+  assert_non_null(strstr(err.text, here.other));
   hvi_evaluation_free(e);
   b.settings.optimizer = hvi_optimizer_find("gd");
   e = start(&s);

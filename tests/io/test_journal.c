@@ -69,6 +69,28 @@ static void make_journal(size_t ends[RECORDS + 1]) {
   hvi_journal_close(j);
 }
 
+/* Power that is lost before the first sync may leave zeros, and no more than a head of them. */
+static void a_blank_journal_is_begun_anew(void **state) {
+  (void)state;
+  static const unsigned char zeros[8192];
+  const size_t sizes[] = {1, 14, 32, 100, 4000};
+  hvi_journal *j;
+  hvi_error err;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    write_bytes(here.partial, zeros, sizes[i]);
+    j = open_journal(HVI_JOURNAL_RESUME);
+    assert_int_equal(hvi_journal_kept(j), 0);
+    append(j, 0);
+    hvi_journal_close(j);
+    j = open_journal(HVI_JOURNAL_RESUME);
+    check_records(j, 1);
+    hvi_journal_remove(j);
+  }
+  write_bytes(here.partial, zeros, sizeof zeros);
+  check_error(try_open(&j, here.file, settings, HVI_JOURNAL_RESUME, &err), HVI_ERROR_INPUT, &err,
+              "is not the partial file");
+}
+
 static void what_was_appended_is_there_again(void **state) {
   (void)state;
   size_t ends[RECORDS + 1];
@@ -278,6 +300,7 @@ static void a_folder_that_is_not_there_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_blank_journal_is_begun_anew, enter, leave),
       cmocka_unit_test_setup_teardown(what_was_appended_is_there_again, enter, leave),
       cmocka_unit_test_setup_teardown(a_journal_cut_anywhere_keeps_its_whole_records, enter, leave),
       cmocka_unit_test_setup_teardown(a_changed_bit_is_noticed, enter, leave),

@@ -68,6 +68,21 @@ last=$(tail -1 trace.csv)
 [[ $(tail -c 1 trace.csv | od -An -c | tr -d ' ') == '\n' ]] || fail "the trace ends within a row"
 said out "^outer +${last%%,*}\$"
 interrupt TERM 143 "${endless[@]}"
+# what has nothing to keep ends at once, however deep in a library it is
+for what in 'inspect chain --set states=2000000' 'check quadratic --set n=1000' 'solve chain --set states=2000000'; do
+  read -ra command <<<"$what"
+  "$HVI" "${command[@]}" >out 2>err </dev/null &
+  pid=$! code=0
+  sleep 0.2
+  kill -TERM "$pid"
+  for _ in $(seq 100); do
+    if ! kill -0 "$pid" 2>/dev/null; then break; fi
+    sleep 0.05
+  done
+  if kill -9 "$pid" 2>/dev/null; then fail "hvi $what: SIGTERM does not end it within 5 s"; fi
+  wait "$pid" 2>/dev/null || code=$?
+  [[ $code == 143 ]] || fail "hvi $what: exit code $code after SIGTERM"
+done
 
 # on a terminal there are colours, unless NO_COLOR is set
 if script -qec true /dev/null >/dev/null 2>&1; then # where a terminal can be had
