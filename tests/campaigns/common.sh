@@ -43,7 +43,7 @@ declare -A older=(
 
 # A file as it is; a table without its seconds.
 without_clocks() {
-  if [[ $1 != *.csv ]]; then
+  if [[ $1 != *.csv && $1 != *.csv.previous ]]; then
     cat "$1"
   else
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) clock[i] = $i ~ /^seconds/ }
@@ -62,13 +62,20 @@ same() {
   done
 }
 
-# whole FOLDER NAME: each result is that of before, in ./old, or the new one; a log may have been set aside.
+# whole FOLDER NAME: each result is that of before, in ./old, or the new one, or whole as of some step.
 whole() {
-  local file now before
+  local file now
   for file in ${results[$2]}; do
-    now=$(bits "$1" "$file") before=$(bits old "$file")
-    [[ $now == "$before" || $now == "$(bits straight "$file")" ]] && continue
-    [[ $file == *.csv && ($(bits "$1" "$file.previous") == "$before" || $before == none) ]] && continue
+    now=$(bits "$1" "$file")
+    [[ $now == "$(bits old "$file")" || $now == "$(bits straight "$file")" || ! -s $1/$file ]] && continue
+    if [[ $file == *.csv ]]; then
+      # rows of the new run up to there; the last one may be cut short
+      without_clocks "$1/$file" | sed '$d' >now
+      without_clocks "straight/$file" | head -c "$(stat -c %s now)" | cmp -s - now && continue
+    else
+      # it is read as far as what it holds, behind its checksum
+      { "$HVI" data info "$1/$file" 2>&1 || true; } | grep -Eq "no tensor|rows|states" && continue
+    fi
     return 1
   done
 }
@@ -105,8 +112,10 @@ check() {
   fi
 }
 
-# one_line CODE: that exit code, and one line of hvi's.
-one_line() { [[ $code == "$1" && $(wc -l <err) == 1 ]] && grep -q '^hvi: ' err; }
+# one_line CODE NAME: that exit code, and one line of hvi's; of a solve, which ends all the same, one for each file.
+one_line() {
+  [[ $code == "$1" && -s err ]] && ! grep -qv '^hvi: ' err && [[ $(wc -l <err) == 1 || $2 == solve ]]
+}
 
 finish() {
   echo "$campaign: $tried tried, $held held"

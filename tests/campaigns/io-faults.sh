@@ -10,7 +10,7 @@ build faults.so tests/campaigns/faults.c -shared -fPIC
 
 # told NAME MUST_WORK: exit status 0 and the same bits; 5 and a line, where it may fail.
 told() {
-  if [[ $code == 0 ]]; then same work "$1"; else [[ $2 == no ]] && one_line 5; fi
+  if [[ $code == 0 ]]; then same work "$1"; else [[ $2 == no ]] && one_line 5 "$1"; fi
 }
 # and what was there is old or new, not torn
 kept() { told "$1" "$2" && { whole work "$1" || return 1; }; }
@@ -64,12 +64,12 @@ done
 # File systems: a tiny one, that grows afterwards, and one that becomes read-only.
 full_disk() { # NAME
   local status=$code
-  { [[ $status == 0 ]] && same disk "$1"; } || one_line 5 || return 1
+  { [[ $status == 0 ]] && same disk "$1"; } || one_line 5 "$1" || return 1
   mount -o remount,size=8m disk
   [[ $status == 0 ]] || in_folder disk "${line[$1]} --resume"
   [[ $code == 0 ]] && same disk "$1"
 }
-unchanged() { one_line 5 && diff -rq old disk >/dev/null; }
+unchanged() { one_line 5 "$1" && diff -rq old disk >/dev/null; }
 
 mkdir disk
 if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
@@ -91,7 +91,7 @@ if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
     cp -a old/. disk
     mount -o remount,ro disk
     in_folder disk "${line[$name]} ${fresh[$name]-}"
-    check "$name on a disk that is read-only" unchanged
+    check "$name on a disk that is read-only" unchanged "$name"
   done
   echo "small and read-only disks: $((tried - before))"
 fi
