@@ -112,9 +112,11 @@ check() {
   fi
 }
 
-# one_line CODE NAME: that exit code, and one line of hvi's; of a solve, which ends all the same, one for each file.
+# one_line CODE NAME: that exit code, and one line of hvi's. A solve and a study that are done end all the same, with
+# one for each file that could not be written.
 one_line() {
-  [[ $code == "$1" && -s err ]] && ! grep -qv '^hvi: ' err && [[ $(wc -l <err) == 1 || $2 == solve ]]
+  [[ $code == "$1" && -s err ]] && ! grep -qv '^hvi: ' err &&
+    [[ $(wc -l <err) == 1 || $2 == solve || $2 == reproduce || $2 == values ]]
 }
 
 finish() {

@@ -1,8 +1,11 @@
 /*
  * Memory that runs out, for any program: preloaded, it lets allocation number STARVE_AT fail, with
  * STARVE_ON also all that follow, and writes how many there were to the file STARVE_COUNT. Programs
- * that are started from there have memory. glibc only.
+ * that are started from there have memory. Built with -DNEXT it asks the next library for memory, such
+ * as a sanitizer's, otherwise glibc.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,10 +13,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef NEXT
+#define REAL(name, glibc) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#else
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+#define REAL(name, glibc) glibc
+#endif
 
 static atomic_long count;
 
@@ -28,11 +36,15 @@ static int refuse(void) {
   return 1;
 }
 
-void *malloc(size_t size) { return refuse() ? NULL : __libc_malloc(size); }
-void *calloc(size_t n, size_t size) { return refuse() ? NULL : __libc_calloc(n, size); }
-void *realloc(void *p, size_t size) { return refuse() ? NULL : __libc_realloc(p, size); }
+void *malloc(size_t size) { return refuse() ? NULL : REAL(malloc, __libc_malloc)(size); }
+void *calloc(size_t n, size_t size) {
+  return refuse() ? NULL : REAL(calloc, __libc_calloc)(n, size);
+}
+void *realloc(void *p, size_t size) {
+  return refuse() ? NULL : REAL(realloc, __libc_realloc)(p, size);
+}
 void *aligned_alloc(size_t alignment, size_t size) {
-  return refuse() ? NULL : __libc_memalign(alignment, size);
+  return refuse() ? NULL : REAL(aligned_alloc, __libc_memalign)(alignment, size);
 }
 
 __attribute__((constructor)) static void start(void) {
