@@ -23,7 +23,9 @@ static int check_checkpoint(const char *path) {
   if (!path) return HVI_EXIT_DONE;
   HVI_CALL(hvi_kept_check(path, &hvi_fault));
   HVI_CALL(hvi_file_ours(path, NULL, &hvi_fault));
-  if (!hvi_file_ours(path, KIND, NULL)) return HVI_EXIT_DONE;
+  const hvi_status status = hvi_file_ours(path, KIND, &hvi_fault);
+  if (!status) return HVI_EXIT_DONE;
+  if (status == HVI_ERROR_MEMORY) return hvi_complain_fault();
   return hvi_complain(HVI_EXIT_SYSTEM, "'%s' is there and is no %s: it is not replaced", path,
                       KIND);
 }
