@@ -66,6 +66,7 @@ same() {
 whole() {
   local file now
   for file in ${results[$2]}; do
+    cmp -s "$1/$file" "old/$file" && continue
     now=$(bits "$1" "$file")
     [[ $now == "$(bits old "$file")" || $now == "$(bits straight "$file")" || ! -s $1/$file ]] && continue
     if [[ $file == *.csv ]]; then

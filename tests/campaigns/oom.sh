@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Memory that runs out: every allocation of a command in turn fails, once or from then on. That is told as such in one
 # line with exit status 5, or made no difference; what was there before is whole, and nothing leaks where HVI_ASAN names
-# a program under AddressSanitizer. Usage: oom.sh small|full; COUNT: failures per command, once and from then on each.
+# a program under AddressSanitizer. Usage: oom.sh small|full; COUNT: failures per command.
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/campaigns/common.sh"
 plain_only
@@ -19,60 +19,82 @@ declare -A reading=(
 # some have no -q
 hvi() { case $1-$2 in list-* | policy-info | env-info | inspect-* | check-*) PATH=$here/bin "$HVI" "$@" ;; *) PATH=$here/bin "$HVI" "$@" -q ;; esac }
 
-# held NAME: told as a lack of memory, or the same result.
+# told as a lack of memory, or the same result
 holds() {
   if [[ $code == 5 ]]; then
-    grep -qi memory err && one_line 5 "$1" && { [[ ! -d old ]] || whole work "$1"; }
+    grep -qi memory err && one_line 5 "$1" && whole work "$1"
   else
-    [[ $code == 0 ]] && { [[ ! -d old ]] || same work "$1"; }
+    [[ $code == 0 ]] && same work "$1"
   fi
 }
-# the same, and no report of a sanitizer's
-no_leak() { [[ $code == 5 || $code == 0 ]] && ! grep -q 'Sanitizer\|runtime error' err; }
 
-starve() { # NAME LINE POINTS TEST VARIABLE...
-  local total on i at
+allocations() { # FOLDER LINE: how many there are
   rm -f count
-  if [[ -d old ]]; then anew work old; else anew work; fi
-  in_folder work "$2" "${@:5}" STARVE_COUNT="$here/count"
+  in_folder "$1" "$2" "${preload[@]}" STARVE_COUNT="$here/count"
   [[ $code == 0 && -s count ]] || fail "$2: exit code $code"
-  total=$(cat count)
+  cat count
+}
+
+# A run for each of some allocations, over older results, which must be whole afterwards.
+files() { # NAME POINTS
+  local text="${line[$1]} ${fresh[$1]-}" total on i at
+  make_straight "$1"
+  anew old
+  in_folder old "${older[$1]}"
+  anew work old
+  total=$(allocations work "$text")
   for on in '' on; do
-    for ((i = 0; i < $3 && i < total; i++)); do
-      at=$((i * total / ($3 < total ? $3 : total) + 1))
-      if [[ -d old ]]; then anew work old; fi
-      in_folder work "$2" "${@:5}" STARVE_AT=$at ${on:+STARVE_ON=1}
-      check "$2: allocation $at of $total $on" "$4" "$1"
+    for ((i = 0; i < $2 && i < total; i++)); do
+      at=$((i * total / ($2 < total ? $2 : total) + 1))
+      anew work old
+      in_folder work "$text" "${preload[@]}" STARVE_AT=$at ${on:+STARVE_ON=1}
+      check "$text: allocation $at of $total $on" holds "$1"
     done
   done
 }
 
-all() { # POINTS TEST VARIABLE...
-  local name before
-  for name in "${commands[@]}"; do
-    before=$tried
-    make_straight "$name"
-    anew old
-    in_folder old "${older[$name]}"
-    starve "$name" "${line[$name]} ${fresh[$name]-}" "$1" "$2" "${@:3}"
-    echo "$name: $((tried - before)) allocations"
+# The same by forks before main, which is quicker: what is said and the exit status alone.
+sweep() { # NAME LINE POINTS
+  local total on step count
+  anew work
+  total=$(allocations work "$2")
+  step=$((total / $3 + 1))
+  for on in '' on; do
+    in_folder work "$2" "${preload[@]}" ${reading[$1]+STARVE_SAME=1} STARVE_SWEEP="$((step > 1 ? RANDOM % step + 1 : 1)) $step $total" ${on:+STARVE_ON=1}
+    count=$(tail -1 out)
+    [[ $count =~ ^([0-9]+)\ tried,\ ([0-9]+)\ held$ ]] || fail "$2: no sweep"
+    tried=$((tried + BASH_REMATCH[1])) held=$((held + BASH_REMATCH[2]))
+    if [[ $code != 0 ]]; then sed "s|^|does not hold: $1 $on |" out | head -8 >&2; fi
   done
-  rm -rf old
-  for name in "${!reading[@]}"; do
-    before=$tried
-    in_folder . "${reading[$name]}"
-    [[ $code == 0 ]] || { echo "$name: not here" && continue; }
-    starve "$name" "${reading[$name]}" "$1" "$2" "${@:3}"
-    echo "$name: $((tried - before)) allocations"
-  done
+  echo "$1: $total allocations"
 }
 
-all "$(many 5 400)" holds LD_PRELOAD="$here/starve.so"
+sweeps() { # POINTS
+  local name
+  for name in "${!reading[@]}"; do
+    if ! (eval "${reading[$name]}") >out 2>err; then
+      echo "$name: not here"
+    elif [[ $name == list ]]; then # a hundred thousand, a tenth of a second each time
+      sweep list "${reading[list]}" $(($1 / 10 + 1))
+    else
+      sweep "$name" "${reading[$name]}" "$1"
+    fi
+  done
+  for name in "${commands[@]}"; do sweep "$name" "${line[$name]} ${again[$name]}" "$1"; done
+}
+
+# over what is there, whatever the child before has left
+declare -A again=([solve]=--fresh [evaluate]=--fresh [train]=--fresh [testset]=--fresh [collect]=--fresh [reproduce]='' [values]='')
+preload=(LD_PRELOAD="$here/starve.so")
+for name in "${commands[@]}"; do files "$name" "$(many 3 60)"; done
+echo "over older files: $tried"
+sweeps "$(many 30 900)"
 if [[ -x ${HVI_ASAN-} ]]; then
-  asan=$("${CC:-cc}" -print-file-name=libasan.so)
+  before=$tried
+  preload=(LD_PRELOAD="$here/starve-next.so:$("${CC:-cc}" -print-file-name=libasan.so)"
+    ASAN_OPTIONS=detect_leaks=1:verify_asan_link_order=0:allocator_may_return_null=1)
   HVI=$HVI_ASAN
-  echo "under AddressSanitizer:"
-  all "$(many 2 25)" no_leak LD_PRELOAD="$here/starve-next.so:$asan" \
-    ASAN_OPTIONS=detect_leaks=1:verify_asan_link_order=0:allocator_may_return_null=1
+  sweeps "$(many 3 90)"
+  echo "under AddressSanitizer: $((tried - before))"
 fi
 finish
