@@ -25,6 +25,7 @@ if [[ ! -e $sysroot/.complete ]]; then
   done
   cp -an "$sysroot"/usr/include/aarch64-linux-gnu/openblas-pthread/. "$sysroot/usr/include/" 2>/dev/null || true
   cp -an "$sysroot"/usr/lib/aarch64-linux-gnu/openblas-pthread/pkgconfig/. "$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig/" || true
+  for library in blas lapack; do ln -sf $library-openblas.pc "$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig/$library.pc"; done
   touch "$sysroot/.complete"
 fi
 
