@@ -72,7 +72,7 @@ whole() {
     if [[ $file == *.csv ]]; then
       # rows of the new run up to there; the last one may be cut short
       without_clocks "$1/$file" | sed '$d' >now
-      without_clocks "straight/$file" | head -c "$(stat -c %s now)" | cmp -s - now && continue
+      cmp -s -n "$(stat -c %s now)" now <(without_clocks "straight/$file") && continue
     else
       # it is read as far as what it holds, behind its checksum
       { "$HVI" data info "$1/$file" 2>&1 || true; } | grep -Eq "no tensor|rows|states" && continue

@@ -65,11 +65,13 @@ static const char *contents(int fd, int slot) {
 }
 
 /* Exit status 5 and lines of hvi's that name memory; or nothing but the same output. glibc's loader
- * ends a program itself where it cannot go back, with 127 and these words. */
+ * ends a program itself where it cannot go back, with 127 and these words. Jansson drops a letter of a
+ * text when its buffer cannot grow, and says nothing; the checksum finds it. */
 static int holds(int status, const char *out, const char *err, const char *same) {
   if (!WIFEXITED(status)) return 0;
   if (WEXITSTATUS(status) == 0) return !same || strcmp(out, same) == 0;
   if (WEXITSTATUS(status) == 127 && strstr(err, "out of memory")) return 1;
+  if (WEXITSTATUS(status) == 3 && strstr(err, "is damaged: the checksum")) return 1;
   for (const char *at = err; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
     if (strncmp(at, "hvi: ", 5) != 0) return 0;
   return WEXITSTATUS(status) == 5 && strcasestr(err, "memory");
