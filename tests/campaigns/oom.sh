@@ -88,15 +88,15 @@ sweeps() { # POINTS
 # over what is there, whatever the child before has left
 declare -A again=([solve]=--fresh [evaluate]=--fresh [train]=--fresh [testset]=--fresh [collect]=--fresh [reproduce]='' [values]='')
 preload=(LD_PRELOAD="$here/starve.so")
-for name in "${commands[@]}"; do files "$name" "$(many 3 60)"; done
+for name in "${commands[@]}"; do files "$name" "$(many 3 30)"; done
 echo "over older files: $tried"
-sweeps "$(many 30 900)"
+sweeps "$(many 30 450)"
 if [[ -x ${HVI_ASAN-} ]]; then
   before=$tried
   preload=(LD_PRELOAD="$here/starve-next.so:$("${CC:-cc}" -print-file-name=libasan.so)"
     ASAN_OPTIONS=detect_leaks=1:verify_asan_link_order=0:allocator_may_return_null=1)
   HVI=$HVI_ASAN
-  sweeps "$(many 3 90)"
+  sweeps "$(many 3 60)"
   echo "under AddressSanitizer: $((tried - before))"
 fi
 finish

@@ -7,7 +7,7 @@ build flip tests/campaigns/flip.c
 points=$(many 6 180)
 
 # damaged, or, where the mark itself is hit, nothing of hvi's, which is never replaced
-is_refused() { [[ $code == 3 ]] || { [[ $code == 5 ]] && grep -q 'hvi did not make it' err; }; }
+is_refused() { [[ $code == 3 ]] || { [[ $code == 5 ]] && grep -q 'hvi did not make it\|it is not replaced' err; }; }
 
 # refused_or_same FILE RESULT...: of the run in ./work; `printed` stands for what it prints.
 refused_or_same() {
