@@ -109,6 +109,7 @@ static void sweep(long first, long step, long last) {
     }
     const int good = holds(status, result, said, same);
     if (!good) printf("allocation %ld: status %x, %.200s\n", at, (unsigned)status, said);
+    fflush(stdout); /* or the next child writes it too */
     tried++;
     held += good;
   }
