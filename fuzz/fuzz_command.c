@@ -16,8 +16,8 @@ static void visit(hvi_args *args, int argc, char **argv) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = fuzz_text(data, size), *words[MOST_WORDS + 1] = {(char[]){"hvi"}};
   int count = 1;
+  if (!hvi_args_visitor && !freopen("/dev/null", "w", stdout)) abort();
   hvi_args_visitor = visit;
-  if (!freopen("/dev/null", "w", stdout)) abort();
   for (char *at = text, *end; count < MOST_WORDS && *at; at = end) {
     end = at + strcspn(at, "\n");
     if (*end) *end++ = '\0';
