@@ -5,15 +5,17 @@ JOBS         ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 OUT          ?= out
 PAGE_IDS     ?= pennies rps theory
+campaigns     = crash oom io-faults tamper hostile soak
 
 configure = cmake --log-level=NOTICE -S . -B
 compile   = cmake --build
 ctest     = ctest --output-on-failure --no-tests=error --no-label-summary -j$(JOBS) --test-dir
+campaign  = HVI=$(CURDIR)/$(BUILD)/hvi HVI_ASAN=$(CURDIR)/build-asan/hvi HVI_SOURCE_DIR=$(CURDIR) HVI_BUILD_DIR=$(CURDIR)/$(BUILD) bash
 say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce page-check gpu-check deb bundle install format \
+.PHONY: all test suite asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle install format \
         check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -61,6 +63,29 @@ fuzz: ## FUZZ_SECONDS (60) of libFuzzer on each program of fuzz/ (build-fuzz/)
 	  -DHVI_FUZZ=ON -DHVI_SANITIZE=address,undefined,fuzzer-no-link
 	$(compile) build-fuzz -j$(JOBS) --target fuzzers
 	scripts/fuzz.sh build-fuzz $(FUZZ_SECONDS)
+
+crash: ## kill -9 at every change of a file and at random times; COUNT: kills per command
+oom: ## every allocation fails, once or from then on; under ASan too where build-asan/hvi is there
+io-faults: ## EIO, ENOSPC, EINTR, short writes, disks that are tiny or read-only
+tamper: ## single bits changed in every file that hvi takes up again
+hostile: ## names, titles, YAML and claims that would be commands or markup
+soak: ## SOAK_SECONDS (600) of work that must not grow
+$(campaigns): all
+	$(say) '$@, full size'
+	$(campaign) tests/campaigns/$@.sh full
+
+isa: all ## the unit tests and a table of bits on each level of instructions; the unit tests on aarch64 under qemu
+	$(say) 'levels of instructions'
+	scripts/install-dependencies.sh gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+	$(campaign) tests/campaigns/isa.sh full
+	scripts/aarch64.sh build-aarch64
+
+coverage: ## lines and branches that the suite covers, by folder (build-coverage/)
+	$(say) 'coverage'
+	$(configure) build-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS='--coverage -O0'
+	$(compile) build-coverage -j$(JOBS)
+	-$(ctest) build-coverage
+	scripts/coverage.sh build-coverage
 
 bench: all ## speed, as ratios to limits measured in the same run
 	$(BUILD)/hvi bench
@@ -119,7 +144,8 @@ packages: ## install the Debian packages that are missing
 	scripts/install-dependencies.sh
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz build-deb build-bundle
+	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz build-deb build-bundle \
+	  build-aarch64 build-coverage
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'

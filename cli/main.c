@@ -7,6 +7,7 @@
 
 #include <cblas.h>
 #include <hvi/version.h>
+#include <jansson.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,8 +131,17 @@ _Noreturn static void leave(int code) {
 #endif
 }
 
+/* Where its buffer cannot grow, Jansson (2.14, lex_scan_string) loses letters and writes beyond it. So
+ * without memory for JSON the program ends here. */
+static void *json_memory(size_t size) {
+  void *p = malloc(size);
+  if (!p) leave(hvi_complain(HVI_EXIT_SYSTEM, "out of memory for JSON"));
+  return p;
+}
+
 int main(int argc, char **argv) {
   occupy_standard_streams();
+  json_set_alloc_funcs(json_memory, free);
   hvi_talk_start();
   openblas_set_num_threads(1); /* where it has not asked */
   const int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : dispatch(argc, argv);

@@ -23,7 +23,9 @@ static int check_checkpoint(const char *path) {
   if (!path) return HVI_EXIT_DONE;
   HVI_CALL(hvi_kept_check(path, &hvi_fault));
   HVI_CALL(hvi_file_ours(path, NULL, &hvi_fault));
-  if (!hvi_file_ours(path, KIND, NULL)) return HVI_EXIT_DONE;
+  const hvi_status status = hvi_file_ours(path, KIND, &hvi_fault);
+  if (!status) return HVI_EXIT_DONE;
+  if (status == HVI_ERROR_MEMORY) return hvi_complain_fault();
   return hvi_complain(HVI_EXIT_SYSTEM, "'%s' is there and is no %s: it is not replaced", path,
                       KIND);
 }
@@ -178,10 +180,14 @@ void hvi_solve_files_row(hvi_solve_files *f, const hvi_record *r) {
 int hvi_solve_files_close(hvi_solve_files *f, const hvi_info *info, int code) {
   const hvi_solve *s = f->asked;
   hvi_log *const logs[] = {&f->trace.log, &f->log, &f->picture.rows};
+  bool whole = true; /* a checkpoint beyond rows that are lost would keep the gap */
   if (f->state && info->outcome == HVI_STOPPED) hvi_solver_save(f->solver, f->state);
   for (size_t i = 0; i < 3; i++)
-    if (hvi_log_close(logs[i], &hvi_fault)) code = hvi_complain_fault();
-  if (f->state && write_checkpoint(f, &hvi_fault)) code = hvi_complain_fault();
+    if (hvi_log_close(logs[i], &hvi_fault)) {
+      code = hvi_complain_fault();
+      whole = false;
+    }
+  if (f->state && whole && write_checkpoint(f, &hvi_fault)) code = hvi_complain_fault();
   if (s->save && hvi_npy_write(s->save, info->last.theta, 1, &s->setup.problem->model->dim,
                                HVI_NPY_THETA, &hvi_fault))
     code = hvi_complain_fault();

@@ -6,6 +6,12 @@ function(add_fuzz_program program source)
   add_executable(${program} ${source} ${ARGN})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${program} PRIVATE hvi_report hvi_flags PkgConfig::JANSSON PkgConfig::YAML)
+  target_link_libraries(${program} PRIVATE PkgConfig::OPENBLAS)
+  if(${source} MATCHES "fuzz_command.c") # the program but for its main
+    set(HVI_CLI_OBJECTS $<TARGET_OBJECTS:hvi>)
+    target_sources(${program} PRIVATE $<FILTER:${HVI_CLI_OBJECTS},EXCLUDE,main[.]c>)
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR}/bench)
+  endif()
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 endfunction()
 

@@ -8,6 +8,7 @@ seconds=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
 
 found=0
+export OPENBLAS_NUM_THREADS=1
 for program in "$build"/fuzz/fuzz_*; do
   [[ -f $program && -x $program ]] || continue
   found=1
@@ -18,7 +19,8 @@ for program in "$build"/fuzz/fuzz_*; do
   words=()
   [[ -f $root/fuzz/$name.dict ]] && words=("-dict=$root/fuzz/$name.dict")
   echo "-- $name"
-  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  # a reader may ask for more memory than there is, and must take no for an answer
+  ASAN_OPTIONS=allocator_may_return_null=1 "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=0 -print_final_stats=1 \
     -verbosity=0 -artifact_prefix="$build/fuzz/$name-" "${words[@]}" "${corpus[@]}"
 done
 if ((!found)); then

@@ -246,9 +246,11 @@ static int flush_and_close(hvi_file *f) {
 static hvi_status keep_previous(const hvi_file *f, hvi_error *err) {
   HVI_OWN char *previous = hvi_file_previous(f->path), *link_name = hvi_file_previous(f->temporary);
   if (!previous || !link_name) return hvi_error_memory(err, "a file name");
-  if (link(f->path, link_name) != 0 || rename(link_name, previous) == 0) return HVI_OK;
+  if (link(f->path, link_name) != 0) return HVI_OK;
+  const bool renamed = rename(link_name, previous) == 0;
+  /* after a kill in between both are names of one file already, and rename leaves such as they are */
   unlink(link_name);
-  return hvi_error_system(err, "create", previous);
+  return renamed ? HVI_OK : hvi_error_system(err, "create", previous);
 }
 
 static hvi_status put_in_place(hvi_file *f, hvi_error *err) {

@@ -7,6 +7,8 @@
 
 #include <hvi/version.h>
 
+#include <errno.h>
+
 /* The last word on a run of which a device, or one of several, computed a part only: the others are
  * those of a run that is all the device's. */
 static const char MIXED[] = "mixed";
@@ -99,7 +101,8 @@ hvi_status hvi_kept_check(const char *path, hvi_error *err) {
   char start[HVI_TENSORS_PREFIX + sizeof TENSORS_START] = "";
   HVI_TRY(hvi_file_plain(path, err));
   FILE *file = fopen(path, "rb");
-  if (!file) return HVI_OK;
+  /* what cannot be looked at, for want of memory too, may be anybody's */
+  if (!file) return errno == ENOENT ? HVI_OK : hvi_error_system(err, "read", path);
   const size_t size = fread(start, 1, sizeof start - 1, file);
   fclose(file);
   if (size == sizeof start - 1 && strcmp(start + HVI_TENSORS_PREFIX, TENSORS_START) == 0)

@@ -94,10 +94,11 @@ static hvi_status parse_document(json_t **document, const unsigned char *text, s
   if (length == 0 || text[0] != '{')
     return hvi_refuse(f, " is not a .safetensors file: its header does not start with '{'");
   json_error_t problem;
-  errno = 0; /* Jansson tells a lack of memory as one of a brace, or of nothing */
+  errno =
+      0; /* Jansson tells a lack of memory as one of a brace, or drops a letter and says nothing */
   *document = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, &problem);
-  if (*document) return HVI_OK;
   if (errno == ENOMEM) return hvi_error_memory(f->err, "the header of a tensor file");
+  if (*document) return HVI_OK;
   return hvi_refuse(f, ": the header is not valid JSON at byte %d: %s",
                     HVI_TENSORS_PREFIX + problem.position, problem.text);
 }

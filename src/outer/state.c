@@ -312,8 +312,18 @@ static void redraw(hvi_solver *s) {
   s->rng = after;
 }
 
+/* A row of walk_all begins with counts, reals, and the words of two generators. */
+static bool makes_sense(const double *state) {
+  enum { COUNTS = 10, WORDS = 22, REALS = 12, END = COUNTS + REALS + WORDS };
+  for (size_t i = 0; i < END; i++) {
+    if (i >= COUNTS && i < COUNTS + REALS) continue;
+    if (!(state[i] >= 0.0 && state[i] <= (i < COUNTS ? 0x1p53 : (double)UINT32_MAX))) return false;
+  }
+  return true;
+}
+
 hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err) {
-  if (!hvi_vec_finite(state, 10))
+  if (!makes_sense(state))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
   walk_all(s, (double *)(uintptr_t)state, true);
   for (size_t k = 0; k < s->part_count; k++) hvi_solver_move_state(s, &s->parts[k], true);

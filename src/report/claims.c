@@ -294,7 +294,7 @@ hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err)
   errno = 0;
   json_t *root = json_loads(text, 0, &where);
   const bool good = root && checksum_fits(claims, root), taken = good && take_all(claims, root);
-  if (!taken && errno == ENOMEM)
+  if (errno == ENOMEM) /* Jansson may drop a letter for want of it, and say nothing */
     status = hvi_error_memory(err, path);
   else if (!root)
     status = hvi_error_input(err, "'%s' line %d: %s", path, where.line, where.text);

@@ -109,6 +109,17 @@ static void the_one_before_is_kept_and_offered(void **state) {
   assert_int_equal(entries(false), 0);
 }
 
+/* A run that is killed between its two renames leaves both names on one file. */
+static void one_file_under_both_names_is_replaced(void **state) {
+  (void)state;
+  hvi_error err;
+  check_ok(save(here.file, numbers[0], &err), &err);
+  assert_int_equal(link(here.file, previous), 0);
+  check_ok(save(here.file, 7.0, &err), &err);
+  assert_int_equal(entries(false), 2);
+  check_ok(load(previous, &err), &err);
+}
+
 static void other_settings_are_named(void **state) {
   (void)state;
   hvi_error err;
@@ -241,6 +252,7 @@ int main(void) {
       IN_FOLDER(a_changed_bit_is_refused),
       IN_FOLDER(open_files_may_lack_the_checksum),
       IN_FOLDER(the_one_before_is_kept_and_offered),
+      IN_FOLDER(one_file_under_both_names_is_replaced),
       IN_FOLDER(other_settings_are_named),
       IN_FOLDER(another_level_is_refused_or_noted),
       cmocka_unit_test(a_device_is_named_and_so_is_a_mixture),
