@@ -202,6 +202,10 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
  * best; hvi_free the text. tune.c */
 hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
                           hvi_error *err);
+/* A file of data as named, under $HVI_DATA, under ./data, or beside the program: in ../data for one
+ * built in a source tree, in ../share/hvi for one that is installed; hvi_free it. NULL: it is nowhere.
+ * shipped.c */
+char *hvi_study_find_file(const char *name);
 /* Adds the result at full size that came with the program, where there is one, to a quick one of a
  * built-in study, and copies what a page shows of it to OUT/ID/full. shipped.c */
 void hvi_study_attach_full(hvi_claims *claims, const char *out);
