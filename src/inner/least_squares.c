@@ -382,19 +382,19 @@ static double entries(const form *f, const hvi_model *m) {
 static hvi_status check_player(const hvi_optimizer_settings *s, const hvi_model *m, bool damped,
                                double *total, hvi_error *err) {
   if (s->linear == HVI_SOLVE_GRAM && !gram_of(m))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "this model has no Gram matrix of its own: the linear solver must be "
-                         "dense or matrix-free");
+    return hvi_error_unsupported(
+        err, "this model has no Gram matrix of its own: the linear solver must be "
+             "dense or matrix-free");
   const form *f = form_of(s, m, damped);
   *total += entries(f, m);
   if (*total <= (double)MOST_STATE) *total += (double)f->state(m) - entries(f, m);
   if (*total <= (double)MOST_STATE) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
-                       "GiB: %s",
-                       f->name, m->out, m->dim,
-                       f == &matrix_free ? "it is too large"
-                                         : "the linear solver must be matrix-free");
+  return hvi_error_unsupported(
+      err,
+      "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
+      "GiB: %s",
+      f->name, m->out, m->dim,
+      f == &matrix_free ? "it is too large" : "the linear solver must be matrix-free");
 }
 
 /* Damped and not, since an optimizer may take either. */
@@ -477,16 +477,8 @@ static bool solve_players(const linear_step *step) {
   return good;
 }
 
-static bool solve(const linear_step *step) {
-  return is_diagonal(step->settings, step->l->model) ? diagonal_solve(step) : solve_players(step);
-}
-
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
-                             double *state, hvi_surrogate *l, const double *residual) {
-  return solve(&(linear_step){s, l, residual, lambda, false, state, delta});
-}
-
-bool hvi_least_squares_again(double *delta, const hvi_optimizer_settings *s, double lambda,
-                             double *state, hvi_surrogate *l, const double *residual) {
-  return solve(&(linear_step){s, l, residual, lambda, true, state, delta});
+                             bool again, double *state, hvi_surrogate *l, const double *residual) {
+  const linear_step step = {s, l, residual, lambda, again, state, delta};
+  return is_diagonal(s, l->model) ? diagonal_solve(&step) : solve_players(&step);
 }
