@@ -262,18 +262,13 @@ static hvi_status check_name(const reader *r, const hvi_node *map, const char *k
 static hvi_status read_parts(reader *r, const hvi_part *whole) {
   const hvi_node *list = hvi_node_get(r->root, "parts");
   hvi_study *s = r->study;
-  if (!list) {
-    r->part = &s->parts[s->part_count++];
-    *r->part = *whole;
-    return finish_part(r, r->root);
-  }
-  HVI_TRY(hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err));
-  for (const hvi_node *n = list->first; n; n = n->next) {
+  if (list) HVI_TRY(hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err));
+  for (const hvi_node *n = list ? list->first : r->root; n; n = list ? n->next : NULL) {
     r->part = &s->parts[s->part_count++];
     *r->part = *whole;
     const hvi_field_part rows[] = {{.table = &part_table, .settings = r->part}, {0}};
-    HVI_TRY(hvi_field_map(rows, part_keys, n, r->origin, r->err));
-    HVI_TRY(check_name(r, n, "name"));
+    if (list) HVI_TRY(hvi_field_map(rows, part_keys, n, r->origin, r->err));
+    if (list) HVI_TRY(check_name(r, n, "name"));
     HVI_TRY(finish_part(r, n));
     for (const hvi_part *p = s->parts; p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)

@@ -48,12 +48,7 @@ static void set_grid(hvi_arm *arm, const hvi_part *p) {
     memcpy(arm->rates, p->value->rates, sizeof arm->rates);
   }
   if (arm->rate_count == 1) arm->rate_count = 0;
-  for (size_t i = 1; i < arm->rate_count; i++)
-    for (size_t k = i; k > 0 && arm->rates[k] < arm->rates[k - 1]; k--) {
-      const double rate = arm->rates[k];
-      arm->rates[k] = arm->rates[k - 1];
-      arm->rates[k - 1] = rate;
-    }
+  arm->rate_count = hvi_stats_distinct(arm->rates, arm->rate_count);
 }
 
 static bool has_grid(const hvi_study *study) {
