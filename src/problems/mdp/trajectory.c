@@ -203,10 +203,11 @@ static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hv
   if ((unsigned)s->scale > HVI_TRAJECTORY_SCALE_LAMBDA)
     return hvi_error_argument(err, "scale %d: there is no such kind", (int)s->scale);
   if (mdp->d <= MOST_FEATURES) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "a trajectory keeps matrices of d x d for d features, at most %d, and this "
-                       "process has %zu; give it features",
-                       (int)MOST_FEATURES, mdp->d);
+  return hvi_error_unsupported(
+      err,
+      "a trajectory keeps matrices of d x d for d features, at most %d, and this "
+      "process has %zu; give it features",
+      (int)MOST_FEATURES, mdp->d);
 }
 
 /* D, C and r of the stationary law; tabular: Xi, Xi (I - gamma P), Xi r. */
