@@ -214,8 +214,8 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
     return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
   HVI_TRY(check_numbers(s, err));
   if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
-                         s->rule ? s->rule->name : "a missing rule", p->ops->name);
+    return hvi_error_unsupported(err, "%s does not apply to %s",
+                                 s->rule ? s->rule->name : "a missing rule", p->ops->name);
   HVI_TRY(check_fit(s, p, err));
   return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }

@@ -28,6 +28,10 @@ uint64_t hvi_cell_instance(const hvi_cell *c);
 /* The place of the method with that label; method_count: there is none. */
 size_t hvi_part_method(const hvi_part *p, const char *label);
 
+/* A method's settings that nothing ends before so many outer steps; and those of the cell's level of
+ * `method`, where there is one. */
+hvi_settings hvi_settings_to_end(const char *method, double eta, size_t steps);
+hvi_status hvi_cell_apply_method(hvi_settings *s, const hvi_cell *c, hvi_error *err);
 /* A solve to its end, seen by an observer or NULL, and what it ended with; vectors of info are gone. */
 hvi_status hvi_solve(hvi_info *info, const hvi_problem *p, const hvi_settings *s,
                      hvi_observer observe, void *context, hvi_error *err);
