@@ -1,8 +1,8 @@
 /* One arm of a study: a method, and the settings that differ from its defaults. */
-#include "study/arm.h"
 #include "base/base.h"
 #include "base/suggest.h"
 #include "study/fields.h"
+#include "study/study.h"
 
 #include <ctype.h>
 

@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "base/suggest.h"
 #include "study/fields.h"
-#include "study/value_plan.h"
 
 enum { MOST_LEVELS = 100000, MOST_CELLS = 10000000 };
 

@@ -11,7 +11,6 @@
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
-#include "study/value_plan.h"
 
 #include <hvi/mdp.h>
 

@@ -1,7 +1,7 @@
 /* The key `value` of a study: environments, network, data and tuning. */
-#include "study/value_plan.h"
 #include "base/base.h"
 #include "study/fields.h"
+#include "study/study.h"
 
 #include <hvi/testset.h>
 
