@@ -181,8 +181,6 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   return HVI_OK;
 }
 
-HVI_RELEASE(hvi_solver)
-
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {
   if (!solver) return hvi_error_argument(err, "hvi_solver_new: nowhere to put the solver");
