@@ -86,7 +86,7 @@ const char *const *hvi_study_ids(void) { return ids; }
 typedef struct reader {
   hvi_study *study;
   hvi_part *part;
-  const hvi_node *map, *root; /* of the part; of the whole */
+  const hvi_node *root;
   const char *origin;
   hvi_code_fn *load_code; /* NULL: the file may name none */
   hvi_error *err;
@@ -100,14 +100,14 @@ static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
 
 static hvi_status find_kind(reader *r) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
-  if (!name) return fail(r, r->map, "the key 'kind' is missing");
+  if (!name) return fail(r, r->part->map, "the key 'kind' is missing");
   for (size_t i = 0; hvi_kinds[i]; i++) {
     names[i] = hvi_kinds[i]->name;
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
   }
   if (r->part->kind) return HVI_OK;
   return hvi_error_place(r->err, hvi_suggest_refuse(r->err, NULL, "kind", name, names), r->origin,
-                         r->map->line);
+                         r->part->map->line);
 }
 
 static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
@@ -120,10 +120,13 @@ static char *beside(const char *origin, const char *name, const char *ending) {
   return hvi_text_take(&path);
 }
 
-/* The key of a part, or else of the whole. */
+const hvi_node *hvi_part_key(const hvi_study *study, const hvi_part *p, const char *key) {
+  const hvi_node *n = hvi_node_get(p->map, key);
+  return n ? n : hvi_node_get(study->tree->root, key);
+}
+
 static const hvi_node *key_of(const reader *r, const char *name) {
-  const hvi_node *n = hvi_node_get(r->map, name);
-  return n ? n : hvi_node_get(r->root, name);
+  return hvi_part_key(r->study, r->part, name);
 }
 
 /* Parts that name the same file have the same code. */
@@ -225,7 +228,7 @@ static hvi_status check_part(const reader *r) {
                       : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
                                                                            : NULL;
   if (!lacks) return HVI_OK;
-  return fail(r, r->map, "the key '%s' is missing%s%s", lacks,
+  return fail(r, r->part->map, "the key '%s' is missing%s%s", lacks,
               p->kind ? "; it belongs to kind " : "", p->kind ? p->kind->name : "");
 }
 
@@ -233,7 +236,7 @@ static hvi_status check_part(const reader *r) {
 static hvi_status finish_part(reader *r, const hvi_node *map) {
   hvi_part *p = r->part;
   const hvi_node *n;
-  r->map = map;
+  p->map = map;
   HVI_TRY(find_kind(r));
   HVI_TRY(find_problem(r));
   if ((n = key_of(r, "options"))) HVI_TRY(read_options(r, n));

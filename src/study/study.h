@@ -183,6 +183,7 @@ extern const hvi_kind *const hvi_kinds[];
 struct hvi_part {
   const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
   const hvi_kind *kind;
+  const hvi_node *map;     /* of the file, or of its list of parts */
   const char *split;       /* factors with a CSV for each level; NULL: as the kind's tables */
   const char *problem;     /* built in, or a file beside the experiment's; NULL: none */
   char *problem_path;      /* of such a file */
