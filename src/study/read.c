@@ -67,9 +67,8 @@ static const hvi_setting_table study_table = {"study", sizeof(hvi_study), study_
 static const hvi_setting_table part_table = {"part", sizeof(hvi_part), part_rows};
 
 const hvi_setting_table *hvi_study_table_at(size_t index) {
-  const hvi_setting_table *const own[] = {&study_table, &part_table, &scale_table, hvi_arm_table()};
-  const size_t count = sizeof own / sizeof *own;
-  return index < count ? own[index] : hvi_value_table_at(index - count);
+  static const hvi_setting_table *const own[] = {&study_table, &part_table, &scale_table};
+  return index < 3 ? own[index] : hvi_plan_tables[index - 3];
 }
 
 /* As a reader of the paper meets them. */

@@ -61,7 +61,6 @@ typedef struct hvi_arm {
 /* Reads one arm, whose method may be one of the rules. */
 hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const *rules,
                          const char *origin, hvi_error *err);
-const hvi_setting_table *hvi_arm_table(void);
 /* What is tuned: a gradient method's inner_lr, lm's damping, the eta of everything else; and its
  * key. */
 double *hvi_arm_rate(hvi_settings *s, const char **key);
@@ -69,7 +68,7 @@ double *hvi_arm_rate(hvi_settings *s, const char **key);
 /* "GD(10)" becomes "gd-10": text as part of a file's name. */
 void hvi_slug(char *slug, size_t size, const char *text);
 
-/* The key `value` of a study: environments, network, data and tuning; value_plan.c. */
+/* The key `value` of a study: environments, network, data and tuning; plan.c, as methods. */
 typedef struct hvi_value_environment {
   const char *environment, *policy, *testset;
   /* a quick run without the test set makes one of this size; 0 states: it does not */
@@ -98,8 +97,8 @@ typedef struct hvi_value_plan {
 
 hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
                                 hvi_error *err);
-/* The tables of what it is read by, one after the other; NULL past the last. */
-const hvi_setting_table *hvi_value_table_at(size_t index);
+/* The tables that methods and the key are read by, ending in NULL. */
+extern const hvi_setting_table *const hvi_plan_tables[];
 
 /* How much to do. */
 typedef struct hvi_scale {

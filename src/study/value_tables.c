@@ -90,8 +90,7 @@ static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
 static double last_mean(const group *g, const char *name) {
   const size_t c = column(g, name);
   double sum = 0.0;
-  for (size_t s = 0; s < g->r->seeds; s++)
-    sum += hvi_table_get(g->r->table, g->r->row[g->r->start[s + 1] - 1], c) / (double)g->r->seeds;
+  for (size_t s = 0; s < g->r->seeds; s++) sum += hvi_runs_last(g->r, s, c) / (double)g->r->seeds;
   return sum;
 }
 
@@ -107,8 +106,7 @@ static hvi_status add_summary(group *g, hvi_error *err) {
   double *ends = g->r->work; /* free again */
   for (size_t s = 0; s < seeds; s++) {
     ends[s] = hvi_runs_value(g->r, s, outer, error, INFINITY);
-    const size_t row = g->r->row[g->r->start[s + 1] - 1];
-    diverged += hvi_table_get(g->r->table, row, column(g, "diverged")) == 1.0;
+    diverged += hvi_runs_last(g->r, s, column(g, "diverged")) == 1.0;
   }
   const double median = hvi_stats_quantile(ends, seeds, 0.5); /* sorts */
   const double kind = hvi_table_get(g->r->table, g->r->row[0], column(g, "group"));
