@@ -105,10 +105,8 @@ static bool dense_solve(part *p) {
   return true;
 }
 
-/* Diagonal: one product J'1 gives all of J. State: {1[n] | J[d]}. */
-static size_t diagonal_state(const hvi_model *m) { return m->out + m->dim; }
-
-/* Xi cancels in r / J but for its part in what counts as the largest singular value. */
+/* Diagonal: one product J'1 gives all of J. Xi cancels in r / J but for its part in what counts as the
+ * largest singular value. State: {1[n] | J[d]}. */
 static bool diagonal_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
@@ -424,7 +422,7 @@ double hvi_least_squares_cost(const hvi_optimizer_settings *s, const hvi_model *
 }
 
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m) {
-  if (is_diagonal(s, m)) return diagonal_state(m);
+  if (is_diagonal(s, m)) return m->out + m->dim;
   size_t total[2] = {0, 0};
   for (size_t k = 0; k < 2 * m->block_count; k++) {
     const hvi_model *one = player_of(m, k / 2);

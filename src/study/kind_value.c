@@ -40,21 +40,6 @@ static const char *folder_of(const char *name) {
   return name[0] == '/' || is_own(name) ? "" : "data/";
 }
 
-static void need_policy(study_task *t) {
-  const hvi_value_environment *p = t->source;
-  const char *folder = folder_of(p->policy);
-  snprintf(t->missing, sizeof t->missing, "needs %s%s (made by: hvi policy train %s --out %s%s)",
-           folder, p->policy, p->environment, folder, p->policy);
-}
-
-static void need_testset(study_task *t) {
-  const hvi_value_environment *p = t->source;
-  const char *folder = folder_of(p->testset);
-  snprintf(t->missing, sizeof t->missing,
-           "needs %s%s (made by: hvi testset %s --policy %s%s --out %s%s)", folder, p->testset,
-           p->environment, folder_of(p->policy), p->policy, folder, p->testset);
-}
-
 static bool on_rollouts(void *study, size_t done, size_t total) {
   return hvi_study_progress(study, "a test set", 0.05 * (double)done / (double)(total ? total : 1));
 }
@@ -98,19 +83,27 @@ static hvi_status stand_in(char **path, const study_task *t, hvi_error *err) {
 static hvi_status open_testset(study_task *t, hvi_error *err) {
   /* the file is for the discount in `value` */
   const bool own = gamma_of(t->part) == t->part->value->spec.value.gamma;
-  HVI_OWN char *path = own ? hvi_study_find_file(t->source->testset) : NULL;
-  if (!path && t->source->stand_in.states > 0 && !t->study->settings->full)
+  const hvi_value_environment *p = t->source;
+  const char *folder = folder_of(p->testset);
+  HVI_OWN char *path = own ? hvi_study_find_file(p->testset) : NULL;
+  if (!path && p->stand_in.states > 0 && !t->study->settings->full)
     HVI_TRY(stand_in(&path, t, err));
-  if (!path) return need_testset(t), HVI_OK;
-  return t->study->stopped ? HVI_OK
-                           : hvi_task_testset(&t->task, path, NULL, t->part->scale.states, err);
+  if (path && !t->study->stopped)
+    return hvi_task_testset(&t->task, path, NULL, t->part->scale.states, err);
+  if (!path)
+    snprintf(t->missing, sizeof t->missing,
+             "needs %s%s (made by: hvi testset %s --policy %s%s --out %s%s)", folder, p->testset,
+             p->environment, folder_of(p->policy), p->policy, folder, p->testset);
+  return HVI_OK;
 }
 
 static hvi_status open_policy(study_task *t, hvi_error *err) {
-  const char *policy = t->source->policy;
+  const char *policy = t->source->policy, *folder = folder_of(policy);
   HVI_OWN char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
   HVI_TRY(hvi_task_open(&t->task, t->source->environment, path, NULL, err));
-  if (!path) need_policy(t);
+  if (!path)
+    snprintf(t->missing, sizeof t->missing, "needs %s%s (made by: hvi policy train %s --out %s%s)",
+             folder, policy, t->source->environment, folder, policy);
   return HVI_OK;
 }
 
@@ -273,13 +266,6 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
   return HVI_OK;
 }
 
-/* The checkpoint of a cell that is finished, and the one before it. */
-static void forget(const char *checkpoint) {
-  HVI_OWN char *previous = hvi_join_texts(checkpoint, ".previous");
-  remove(checkpoint);
-  if (previous) remove(previous);
-}
-
 HVI_RELEASE(hvi_evaluation)
 
 /* From a checkpoint when there is one that fits; otherwise from the start. */
@@ -306,7 +292,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_TRY(hvi_evaluation_run(e, &watch, err));
   if (!hvi_evaluation_state(e).done) return HVI_OK;
   HVI_TRY(add_rows(rows, &spec, e, task_of(c)->task.noise, err));
-  forget(checkpoint);
+  HVI_OWN char *previous = hvi_file_previous(checkpoint);
+  remove(checkpoint);
+  if (previous) remove(previous);
   return HVI_OK;
 }
 
