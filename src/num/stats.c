@@ -46,6 +46,13 @@ double hvi_stats_quantile(double *x, size_t n, double q) {
   return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
 }
 
+double hvi_stats_finite_quantile(double *x, size_t n, double q) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(x[i])) x[kept++] = x[i];
+  return hvi_stats_quantile(x, kept, q);
+}
+
 hvi_stats_range hvi_stats_share95(double share, size_t n) {
   hvi_stats_range r = {0.0, share};
   const double all = (double)n, odds = share / (1.0 - share);

@@ -110,12 +110,9 @@ static hvi_status expand(hvi_part *p, const hvi_part *grids, hvi_error *err) {
 /* The median of the loss ratios of all rows that have one; into work. */
 static double median_ratio(const hvi_runs *r, double *work) {
   const size_t column = hvi_table_find(r->table, "ratio");
-  size_t n = 0;
-  for (size_t i = 0; i < r->start[r->seeds]; i++) {
-    const double ratio = hvi_table_get(r->table, r->row[i], column);
-    if (isfinite(ratio)) work[n++] = ratio;
-  }
-  return hvi_stats_quantile(work, n, 0.5);
+  const size_t n = r->start[r->seeds];
+  for (size_t i = 0; i < n; i++) work[i] = hvi_table_get(r->table, r->row[i], column);
+  return hvi_stats_finite_quantile(work, n, 0.5);
 }
 
 static hvi_status sum_up(trial *t, hvi_study *study, const hvi_part *p, size_t method,

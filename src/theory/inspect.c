@@ -72,10 +72,8 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
 
 /* Of what is finite in x[n]; NaN: nothing is. */
 static double quantile(const double *x, size_t n, double q, double *scratch) {
-  size_t kept = 0;
-  for (size_t i = 0; i < n; i++)
-    if (isfinite(x[i])) scratch[kept++] = x[i];
-  return hvi_stats_quantile(scratch, kept, q);
+  hvi_vec_copy(scratch, x, n);
+  return hvi_stats_finite_quantile(scratch, n, q);
 }
 
 static double largest(const double *x, size_t from, size_t to) {
