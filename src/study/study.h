@@ -169,8 +169,6 @@ typedef struct hvi_kind {
    * cells before anything is written; optional. */
   hvi_status (*extend)(hvi_study *study, hvi_part *part, hvi_error *err);
   hvi_status (*derive)(hvi_study *study, hvi_part *part, hvi_error *err);
-  /* Claims that no expression can say; optional. */
-  hvi_status (*judge)(hvi_study *study, hvi_part *part, hvi_error *err);
   /* Why a level of `environment` could not be run; NULL: it was. Optional. */
   const char *(*missing)(const hvi_part *part, const char *level);
 } hvi_kind;
