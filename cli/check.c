@@ -11,7 +11,7 @@ enum { MOST_SHOWN = 12 }; /* players, and numbers of a point, that are written o
 
 /* A problem under check. */
 typedef struct subject {
-  hvi_setup setup;
+  hvi_setup *setup;
   hvi_check_settings settings;
   hvi_check report;
 } subject;
@@ -79,7 +79,7 @@ static const char *const kinds[][2] = {
 static void print_operator(const subject *s) {
   const hvi_check *r = &s->report;
   const hvi_constants *k = &r->constants;
-  const hvi_problem *p = s->setup.problem;
+  const hvi_problem *p = s->setup->problem;
   const size_t n = p->model->out;
   printf("F         %s%s%s, %s\n", r->affine ? "affine" : "not affine",
          r->theta_in_F ? ", reads theta" : "",
@@ -96,14 +96,14 @@ static void print_operator(const subject *s) {
 }
 
 static void print_report(const subject *s) {
-  const hvi_settings *o = &s->setup.settings;
+  const hvi_settings *o = &s->setup->settings;
   const hvi_setting_table *t = hvi_settings_table();
   char target[32], eta[32];
-  printf("problem   %s\n", s->setup.name);
-  print_players(s->setup.problem);
+  printf("problem   %s\n", s->setup->name);
+  print_players(s->setup->problem);
   print_operator(s);
   printf("solution  %s\nauto      %s inside, %s targets, eta %s\n\n",
-         s->setup.problem->solution ? "known" : "not known", o->optimizer->name,
+         s->setup->problem->solution ? "known" : "not known", o->optimizer->name,
          hvi_setting_format(hvi_setting_find(t, "target"), o, target, sizeof target),
          hvi_setting_format(hvi_setting_find(t, "eta"), o, eta, sizeof eta));
   for (size_t i = 0; i < HVI_CHECK_COUNT; i++) {
@@ -116,12 +116,12 @@ static void print_report(const subject *s) {
 }
 
 static void print_json(const subject *s) {
-  const hvi_problem *p = s->setup.problem;
+  const hvi_problem *p = s->setup->problem;
   const hvi_check *c = &s->report;
   const size_t n = p->model->out;
   const bool shown = c->monotonicity == HVI_NOT_MONOTONE;
   hvi_json_begin();
-  hvi_json_put(V("problem", s->setup.name), V("passed", (bool)(c->failed == 0)),
+  hvi_json_put(V("problem", s->setup->name), V("passed", (bool)(c->failed == 0)),
                V("failed", c->failed), V("warnings", c->warned), V("parameters", p->model->dim),
                V("outputs", n));
   hvi_json_open("players", '[');
@@ -146,33 +146,31 @@ static void print_json(const subject *s) {
                     V("limit", r->limit), V("text", *r->text ? r->text : NULL));
   hvi_json_close();
   hvi_json_open("settings", '{'); /* of a solve by method auto */
-  hvi_setup_json(&s->setup, s->setup.settings.eta);
+  hvi_setup_json(s->setup, s->setup->settings.eta);
   hvi_json_end();
 }
 
 static int check(subject *s) {
-  hvi_problem *p = s->setup.problem;
+  hvi_problem *p = s->setup->problem;
   HVI_OWN double *pair = s->settings.pair = hvi_alloc_doubles(2 * p->model->out);
   if (!pair) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
-  s->settings.seed = s->setup.seed;
-  if (s->setup.theta0) p->theta0 = s->setup.theta0;
+  s->settings.seed = s->setup->seed;
+  if (s->setup->theta0) p->theta0 = s->setup->theta0;
   const hvi_status status = hvi_problem_check(&s->report, p, &s->settings, &hvi_fault);
   if (status && !s->report.failed) return hvi_complain_fault();
   (hvi_talk.json ? print_json : print_report)(s);
   return status ? hvi_complain_fault() : HVI_EXIT_DONE;
 }
 
-static void close_subject(subject *s) { hvi_setup_free(&s->setup); }
-
 int hvi_cli_check(int argc, char **argv) {
-  HVI_OWN_BY(close_subject)
-  subject s = {.setup = hvi_setup_new(), .settings = hvi_check_defaults()};
+  HVI_OWN_BY(hvi_setup_free) hvi_setup setup = hvi_setup_new();
+  subject s = {.setup = &setup, .settings = hvi_check_defaults()};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
-  hvi_setup_problem_options(&s.setup, &args);
+  hvi_setup_problem_options(&setup, &args);
   hvi_args_add(&args, {.name = "tests"});
   hvi_args_settings(&args, hvi_check_table(), &s.settings, "seed");
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  HVI_STEP(hvi_setup_make(&s.setup, &args));
+  HVI_STEP(hvi_setup_make(&setup, &args));
   return check(&s);
 }

@@ -9,12 +9,6 @@
 
 enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88 };
 
-/* What was asked for. */
-typedef struct inspection {
-  hvi_setup setup;
-  size_t steps; /* of the run */
-} inspection;
-
 /* One row: a name, a number, and a remark. */
 static void line(const char *name, const char *number, const char *remark) {
   printf("  %-*s%-*s%s\n", NAME, name, NUMBER, number, remark);
@@ -68,9 +62,9 @@ static void coverage_rows(const hvi_performative_coverage *c) {
          hvi_digits(c->parameter_limit, DIGITS, "nan"));
 }
 
-static void deployment_table(const inspection *s) {
+static void deployment_table(const hvi_setup *s) {
   hvi_performative_coverage c;
-  if (!find_coverage(&c, s->setup.problem)) return;
+  if (!find_coverage(&c, s->problem)) return;
   const double q = c.beta / c.mu;
   printf("repeated risk minimisation (data that answer to the model)\n");
   row("beta", c.beta, "sensitivity of the loss's gradient to what is deployed");
@@ -79,15 +73,15 @@ static void deployment_table(const inspection *s) {
       q < 1.0 ? "covered: each exact retraining contracts by this"
               : "not covered: it must be below 1");
   /* an exact step with eta = 1 contracts by q, and |z - T z| <= (1 + q) |z - z*| */
-  if (q < 1.0 && s->setup.problem->eta == 1.0)
+  if (q < 1.0 && s->problem->eta == 1.0)
     row("largest alpha, eta 1", (1.0 - q) / (1.0 + q), "(1 - q) / (1 + q), q = beta / mu");
   coverage_rows(&c);
   if (c.how) paragraph("  how     ", c.how);
 }
 
-static void deployment_json(const inspection *s) {
+static void deployment_json(const hvi_setup *s) {
   hvi_performative_coverage c;
-  if (!find_coverage(&c, s->setup.problem)) return;
+  if (!find_coverage(&c, s->problem)) return;
   const char *side = c.below ? "below" : "above";
   hvi_json_object("repeated_minimisation", V("beta", c.beta), V("mu", c.mu),
                   V("ratio", c.beta / c.mu), V("covered", (bool)(c.beta < c.mu)), V("key", c.key),
@@ -159,10 +153,10 @@ static void rates_table(const hvi_inspection *i) {
   }
 }
 
-static void print_table(const inspection *s, const hvi_inspection *i) {
-  const hvi_settings *o = &s->setup.settings;
+static void print_table(const hvi_setup *s, const hvi_inspection *i) {
+  const hvi_settings *o = &s->settings;
   char text[32];
-  printf("problem   %s\nmethod    %s", s->setup.name, s->setup.method);
+  printf("problem   %s\nmethod    %s", s->name, s->method);
   const hvi_setting *target = hvi_setting_find(hvi_settings_table(), "target");
   if (o->automatic)
     printf(", which chose %s, %s targets", o->optimizer->name,
@@ -202,46 +196,40 @@ static void run_json(const hvi_inspection *i) {
   hvi_json_close();
 }
 
-static void print_json(const inspection *s, const hvi_inspection *i) {
+static void print_json(const hvi_setup *s, const hvi_inspection *i) {
   const hvi_constants *c = &i->constants;
   hvi_json_begin();
   hvi_json_put(
-      V("problem", s->setup.name), V("method", s->setup.method),
-      V("verdict", hvi_verdict_name(i->verdict)), V("obstacle", hvi_obstacle_name(i->obstacle)),
-      V("explanation", (const char *)i->explanation), V("advice", *i->advice ? i->advice : NULL));
+      V("problem", s->name), V("method", s->method), V("verdict", hvi_verdict_name(i->verdict)),
+      V("obstacle", hvi_obstacle_name(i->obstacle)), V("explanation", (const char *)i->explanation),
+      V("advice", *i->advice ? i->advice : NULL));
   hvi_json_object("constants", V("mu", c->mu), V("lipschitz", c->lipschitz), V("exact", c->exact),
                   V("pairs", c->pairs));
   deployment_json(s);
   run_json(i);
   hvi_json_open("settings", '{');
-  hvi_setup_json(&s->setup, i->eta);
+  hvi_setup_json(s, i->eta);
   hvi_json_end();
 }
 
-static int inspect(const inspection *s) {
-  hvi_inspection i;
-  HVI_CALL(hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &hvi_fault));
-  (hvi_talk.json ? print_json : print_table)(s, &i);
-  return HVI_EXIT_DONE;
-}
-
-static void close_inspection(inspection *s) { hvi_setup_free(&s->setup); }
-
 int hvi_cli_inspect(int argc, char **argv) {
-  HVI_OWN_BY(close_inspection) inspection s = {.setup = hvi_setup_new(), .steps = 1000};
+  HVI_OWN_BY(hvi_setup_free) hvi_setup s = hvi_setup_new();
+  size_t steps = 1000; /* of the run */
+  hvi_inspection i;
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
-  hvi_setup_options(&s.setup, &args);
+  hvi_setup_options(&s, &args);
   /* clang-format off */
   hvi_args_add(&args,
       {.name = "inspection"},
-      {"steps", 0, HVI_SETTING_COUNT, &s.steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"});
+      {"steps", 0, HVI_SETTING_COUNT, &steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"});
   /* clang-format on */
   hvi_args_json(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  HVI_STEP(hvi_setup_make(&s.setup, &args));
-  const size_t iters = s.setup.settings.max_outer;
-  if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0)
-    s.steps = iters;
-  return inspect(&s);
+  HVI_STEP(hvi_setup_make(&s, &args));
+  const size_t iters = s.settings.max_outer;
+  if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0) steps = iters;
+  HVI_CALL(hvi_theory_inspect(&i, s.problem, &s.settings, steps, &hvi_fault));
+  (hvi_talk.json ? print_json : print_table)(&s, &i);
+  return HVI_EXIT_DONE;
 }

@@ -6,8 +6,6 @@
 #include "json.h"
 #include "outer/solver.h"
 
-HVI_RELEASE(hvi_solver)
-
 enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20 };
 
 /* A solve under way, and what came out. */

@@ -206,9 +206,6 @@ static void add_player(drawing *d, size_t k, size_t first) {
   }
 }
 
-/* As square as may be. */
-static size_t columns_for(size_t panels) { return panels <= 4 ? 2 : panels <= 9 ? 3 : 4; }
-
 hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_error *err) {
   if (!p->setup || p->empty) return HVI_OK;
   const hvi_model *m = p->setup->problem->model;
@@ -228,9 +225,12 @@ hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_erro
                  p->setup->method, hvi_outcome_name(info->outcome), info->last.outer);
   if (players < m->block_count)
     title = hvi_format("%s; %zu of %zu players", title, players, m->block_count);
+  const size_t panels = d->panel_count;
   const hvi_plot plot = {.name = p->name,
                          .title = title,
-                         .columns = columns_for(d->panel_count),
+                         .columns = panels <= 4   ? 2
+                                    : panels <= 9 ? 3
+                                                  : 4, /* nearly square */
                          .panel_count = d->panel_count,
                          .panels = d->panels,
                          .format = p->format};

@@ -1,6 +1,6 @@
 /* The YAML loader: any text either makes a game whose operator can be called, or one line of error.
  */
-#include "problems/games/file.h"
+#include "problems/document.h"
 
 #include <stdint.h>
 #include <stdlib.h>

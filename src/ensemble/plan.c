@@ -219,16 +219,13 @@ hvi_status hvi_lanes_plan_new(hvi_lanes_plan **out, const hvi_problem *p, const 
   return HVI_OK;
 }
 
-static bool same_shape(const hvi_lanes_plan *a, const hvi_lanes_plan *b) {
-  return a->player_count == b->player_count && a->payoff_count == b->payoff_count &&
-         a->table_size == b->table_size && memcmp(a->players, b->players, a->table_size) == 0;
-}
-
 hvi_status hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane,
                           const hvi_problem *p, double eta, bool *fits, hvi_error *err) {
   HVI_OWN hvi_lanes_plan *own = NULL;
   HVI_TRY(hvi_lanes_plan_new(&own, p, plan->method, err));
-  *fits = own && same_shape(own, plan);
+  *fits = own && own->player_count == plan->player_count &&
+          own->payoff_count == plan->payoff_count && own->table_size == plan->table_size &&
+          memcmp(own->players, plan->players, plan->table_size) == 0;
   if (*fits) place(own, (double *)slots + lane, p, eta);
   return HVI_OK;
 }

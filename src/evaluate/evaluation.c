@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "inner/optimizers.h"
 #include "model/mlp.h"
-#include "num/vec.h"
 
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
   if (outer == 0 || outer == last || (s->every > 0 && outer % s->every == 0)) return true;

@@ -48,8 +48,8 @@ hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double 
   hvi_surrogate l;
   hvi_arena arena = {0};
   if (!fits(value))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "a Bellman gap needs a value problem without double sampling");
+    return hvi_error_unsupported(err,
+                                 "a Bellman gap needs a value problem without double sampling");
   hvi_surrogate_place(&l, m, value->weights, &counts, &arena);
   HVI_OWN double *memory = hvi_alloc_doubles(arena.used), *f = hvi_alloc_doubles(m->out);
   HVI_OWN double *state = hvi_alloc_doubles(hvi_optimizer_adamw.state(&o, m));

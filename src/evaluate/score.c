@@ -162,8 +162,8 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
   const hvi_lqr *lqr = hvi_env_lqr(env);
   *probe = NULL;
   if (!lqr || !policy->gain)
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "a closed form is known for linear-Gaussian policies on lqr alone");
+    return hvi_error_unsupported(
+        err, "a closed form is known for linear-Gaussian policies on lqr alone");
   HVI_TRY(hvi_policy_check(policy, env, err));
   const size_t n = lqr->n;
   if (set->obs != n)

@@ -4,8 +4,6 @@
  * On lqr at gamma 0.99 most seeds end within half a per cent of the values, root mean squared, and
  * on HalfCheetah within one per cent of their variance; docs/evaluate.md has the figures.
  */
-#include "inner/optimizers.h"
-
 #include <hvi/check.h>
 #include <hvi/evaluate.h>
 #include <hvi/sac.h>

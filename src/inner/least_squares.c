@@ -105,10 +105,8 @@ static bool dense_solve(part *p) {
   return true;
 }
 
-/* Diagonal: one product J'1 gives all of J. State: {1[n] | J[d]}. */
-static size_t diagonal_state(const hvi_model *m) { return m->out + m->dim; }
-
-/* Xi cancels in r / J but for its part in what counts as the largest singular value. */
+/* Diagonal: one product J'1 gives all of J. Xi cancels in r / J but for its part in what counts as the
+ * largest singular value. State: {1[n] | J[d]}. */
 static bool diagonal_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
@@ -382,19 +380,19 @@ static double entries(const form *f, const hvi_model *m) {
 static hvi_status check_player(const hvi_optimizer_settings *s, const hvi_model *m, bool damped,
                                double *total, hvi_error *err) {
   if (s->linear == HVI_SOLVE_GRAM && !gram_of(m))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "this model has no Gram matrix of its own: the linear solver must be "
-                         "dense or matrix-free");
+    return hvi_error_unsupported(
+        err, "this model has no Gram matrix of its own: the linear solver must be "
+             "dense or matrix-free");
   const form *f = form_of(s, m, damped);
   *total += entries(f, m);
   if (*total <= (double)MOST_STATE) *total += (double)f->state(m) - entries(f, m);
   if (*total <= (double)MOST_STATE) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
-                       "GiB: %s",
-                       f->name, m->out, m->dim,
-                       f == &matrix_free ? "it is too large"
-                                         : "the linear solver must be matrix-free");
+  return hvi_error_unsupported(
+      err,
+      "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
+      "GiB: %s",
+      f->name, m->out, m->dim,
+      f == &matrix_free ? "it is too large" : "the linear solver must be matrix-free");
 }
 
 /* Damped and not, since an optimizer may take either. */
@@ -424,7 +422,7 @@ double hvi_least_squares_cost(const hvi_optimizer_settings *s, const hvi_model *
 }
 
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m) {
-  if (is_diagonal(s, m)) return diagonal_state(m);
+  if (is_diagonal(s, m)) return m->out + m->dim;
   size_t total[2] = {0, 0};
   for (size_t k = 0; k < 2 * m->block_count; k++) {
     const hvi_model *one = player_of(m, k / 2);
@@ -477,16 +475,8 @@ static bool solve_players(const linear_step *step) {
   return good;
 }
 
-static bool solve(const linear_step *step) {
-  return is_diagonal(step->settings, step->l->model) ? diagonal_solve(step) : solve_players(step);
-}
-
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
-                             double *state, hvi_surrogate *l, const double *residual) {
-  return solve(&(linear_step){s, l, residual, lambda, false, state, delta});
-}
-
-bool hvi_least_squares_again(double *delta, const hvi_optimizer_settings *s, double lambda,
-                             double *state, hvi_surrogate *l, const double *residual) {
-  return solve(&(linear_step){s, l, residual, lambda, true, state, delta});
+                             bool again, double *state, hvi_surrogate *l, const double *residual) {
+  const linear_step step = {s, l, residual, lambda, again, state, delta};
+  return is_diagonal(s, l->model) ? diagonal_solve(&step) : solve_players(&step);
 }

@@ -21,10 +21,7 @@ double hvi_least_squares_cost(const hvi_optimizer_settings *s, const hvi_model *
 /* Doubles of state; the layout is private. */
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m);
 
-/* Writes delta[d]; false when there is no finite result. */
+/* Writes delta[d]; false when there is no finite result. `again`: J is that of the last call, lambda
+ * another one above 0, and adapt_damping set in s. */
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
-                             double *state, hvi_surrogate *l, const double *residual);
-
-/* The same for another lambda > 0 and the J of the last call, with adapt_damping set in s. */
-bool hvi_least_squares_again(double *delta, const hvi_optimizer_settings *s, double lambda,
-                             double *state, hvi_surrogate *l, const double *residual);
+                             bool again, double *state, hvi_surrogate *l, const double *residual);

@@ -134,7 +134,7 @@ static size_t gn_state(const hvi_optimizer_settings *s, const hvi_model *m) {
 }
 
 static bool direction(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  return hvi_least_squares_solve(state, s, 0.0, state + l->model->dim, l, l->now->residual);
+  return hvi_least_squares_solve(state, s, 0.0, false, state + l->model->dim, l, l->now->residual);
 }
 
 static bool gn_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
@@ -174,9 +174,7 @@ static void lm_reset(const hvi_optimizer_settings *s, const hvi_model *m, double
 /* Computes delta for the current lambda and the loss after it; again: at the same J. */
 static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l, bool again) {
   double *delta = state + DELTA, *linear = delta + l->model->dim;
-  const double *r = l->now->residual, lambda = state[LAMBDA];
-  if (!(again ? hvi_least_squares_again(delta, s, lambda, linear, l, r)
-              : hvi_least_squares_solve(delta, s, lambda, linear, l, r)))
+  if (!hvi_least_squares_solve(delta, s, state[LAMBDA], again, linear, l, l->now->residual))
     return false;
   probe_along(l, delta, 1.0);
   return true;
@@ -237,7 +235,7 @@ static bool adversary_step(const hvi_optimizer_settings *s, double *state, hvi_s
     gap[i + 1] = r[i + 1] - s->error_alpha * (q / stretch * r[i] + c * r[i + 1]);
   }
   if (n % 2 == 1) gap[n - 1] = r[n - 1] * (1.0 - s->error_alpha);
-  return hvi_least_squares_solve(state, s, 0.0, gap + n, l, gap) && go_along(l, state, 1.0);
+  return hvi_least_squares_solve(state, s, 0.0, false, gap + n, l, gap) && go_along(l, state, 1.0);
 }
 
 const hvi_optimizer hvi_optimizer_gd = {"gd", "gradient descent (the paper's Surr-GD)", NULL, NULL,

@@ -51,10 +51,6 @@ static const double *layer_matrix(const hvi_stack_layer *layer, const double *th
   return layer->matrix ? layer->matrix : theta + layer->theta_matrix;
 }
 
-static const double *layer_bias(const hvi_stack_layer *layer, const double *theta) {
-  return layer->train_bias ? theta + layer->theta_bias : layer->bias;
-}
-
 static const double *layer_input(const hvi_stack *s, const double *cache, const double *theta,
                                  size_t l) {
   if (l > 0) return cache + s->layers[l - 1].y;
@@ -105,7 +101,8 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
   for (size_t l = 0; l < s->layer_count; l++) {
     const hvi_stack_layer *layer = &s->layers[l];
     const double *x = layer_input(s, cache, theta, l);
-    const double *W = layer_matrix(layer, theta), *b = layer_bias(layer, theta);
+    const double *W = layer_matrix(layer, theta);
+    const double *b = layer->train_bias ? theta + layer->theta_bias : layer->bias;
     for (size_t r = 0; r < s->rows; r++)
       layer_eval(layer, W, b, x + r * layer->in, cache + layer->y + r * layer->out,
                  cache + layer->slope + r * layer->out);

@@ -38,6 +38,15 @@ double hvi_dense_quadratic(const double *A, const double *x, size_t n) {
   return sum;
 }
 
+void hvi_dense_transpose(double *A, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < i; j++) {
+      const double kept = A[i * n + j];
+      A[i * n + j] = A[j * n + i];
+      A[j * n + i] = kept;
+    }
+}
+
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
   hvi_vec_zero(y, m);
   hvi_dense_mul_add(y, A, x, m, n);

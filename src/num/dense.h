@@ -14,6 +14,8 @@
 
 /* x' A x with A[n][n]. */
 double hvi_dense_quadratic(const double *A, const double *x, size_t n);
+/* A[n][n] <- A' */
+void hvi_dense_transpose(double *A, size_t n);
 /* y = A x with A[m][n];  y = A' x (y[n], x[m]);  both overwrite y. */
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n);
 void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size_t n);

@@ -81,15 +81,6 @@ static void load(const factors *f, const double *J, size_t m, size_t n, double s
       for (size_t i = 0; i < m; i++) f->W[j * m + i] = scale * J[i * n + j];
 }
 
-static void transpose_square(double *A, size_t k) {
-  for (size_t i = 0; i < k; i++)
-    for (size_t j = 0; j < i; j++) {
-      double kept = A[i * k + j];
-      A[i * k + j] = A[j * k + i];
-      A[j * k + i] = kept;
-    }
-}
-
 static bool factor_lapack(const factors *f) {
   size_t size = gesdd_doubles(f->k, f->l);
   if (size > INT_MAX) return false;
@@ -98,7 +89,7 @@ static bool factor_lapack(const factors *f) {
   const lapack_int info = call_gesdd(f, f->extra, (lapack_int)size, integers);
   hvi_blas_release(held);
   if (info != 0) return false;
-  transpose_square(f->Q, f->k);
+  hvi_dense_transpose(f->Q, f->k);
   return true;
 }
 

@@ -54,13 +54,6 @@ static double normalise(double *x, size_t n) {
   return norm;
 }
 
-static void bidiagonal_start(bidiagonal *g, const double *b) {
-  hvi_vec_copy(g->u, b, g->A->rows);
-  g->beta = normalise(g->u, g->A->rows);
-  g->A->apply_t(g->A->context, g->u, g->v);
-  g->alpha = normalise(g->v, g->A->columns);
-}
-
 static void bidiagonal_step(bidiagonal *g) {
   size_t rows = g->A->rows, columns = g->A->columns;
   g->A->apply(g->A->context, g->v, g->scratch);
@@ -126,7 +119,10 @@ size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, doubl
   bidiagonal g = {.A = A, .u = work, .v = work + rows, .scratch = work + rows + 3 * n};
   iterate it = {.x = x, .h = g.v + n, .hbar = g.v + 2 * n, .q.r = 1, .qbar = {1, 0, 1}};
   hvi_vec_zero(x, n);
-  bidiagonal_start(&g, b);
+  hvi_vec_copy(g.u, b, rows);
+  g.beta = normalise(g.u, rows);
+  A->apply_t(A->context, g.u, g.v);
+  g.alpha = normalise(g.v, n);
   double norm_b = g.beta, norm_A2 = g.alpha * g.alpha;
   it.alphabar = g.alpha;
   it.zetabar = g.alpha * g.beta;

@@ -36,18 +36,21 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double quantile_of_sorted(const double *x, size_t n, double q) {
-  double position = q * (double)(n - 1);
-  size_t below = (size_t)position;
-  if (below + 1 >= n) return x[n - 1];
-  double part = position - (double)below;
-  return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
-}
-
 double hvi_stats_quantile(double *x, size_t n, double q) {
   if (n == 0 || !(q >= 0.0 && q <= 1.0)) return NAN;
   qsort(x, n, sizeof *x, compare);
-  return quantile_of_sorted(x, n, q);
+  const double position = q * (double)(n - 1);
+  const size_t below = (size_t)position;
+  if (below + 1 >= n) return x[n - 1];
+  const double part = position - (double)below;
+  return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
+}
+
+double hvi_stats_finite_quantile(double *x, size_t n, double q) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(x[i])) x[kept++] = x[i];
+  return hvi_stats_quantile(x, kept, q);
 }
 
 hvi_stats_range hvi_stats_share95(double share, size_t n) {

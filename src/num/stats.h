@@ -12,6 +12,8 @@ double hvi_stats_variance(const double *x, size_t n);
 /* Quantile q in [0, 1] by linear interpolation (NumPy's default); sorts x in place. NaN for an
  * empty sample. Infinite values have their place in the order. */
 double hvi_stats_quantile(double *x, size_t n, double q);
+/* The same of what is finite in x, which it moves to the front. */
+double hvi_stats_finite_quantile(double *x, size_t n, double q);
 /* 95 % interval of a share of n, what a bootstrap gives in the limit of many resamples: quantiles of
  * the binomial law, as shares. Of a share of a half it gives the quantiles between which the median
  * lies, whatever the law of the sample. */

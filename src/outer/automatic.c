@@ -59,12 +59,6 @@ static bool given(const hvi_settings *s, const char *name) {
   return s->given & bit_of(hvi_setting_find(hvi_settings_table(), name));
 }
 
-/* One step of a mean operator's sample: what suits the problem. */
-static void choose_sampled(hvi_settings *s, const hvi_problem *p) {
-  if (!s->optimizer) s->optimizer = &hvi_optimizer_gd;
-  if (!given(s, "eta") && p->eta > 0.0) s->eta = p->eta;
-}
-
 static void choose_limits(hvi_settings *s) {
   if (!given(s, "tol")) {
     s->tol = 1e-6;
@@ -78,8 +72,9 @@ static void choose_limits(hvi_settings *s) {
 void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
   if (!s->automatic) return;
   give_changed(s);
-  if (p->ops->draw) {
-    choose_sampled(s, p);
+  if (p->ops->draw) { /* one step of a mean operator's sample: what suits the problem */
+    if (!s->optimizer) s->optimizer = &hvi_optimizer_gd;
+    if (!given(s, "eta") && p->eta > 0.0) s->eta = p->eta;
     return;
   }
   const bool simple = !s->alternating && !s->accelerate;

@@ -158,12 +158,6 @@ static bool solves(const hvi_settings *s) {
           o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED);
 }
 
-static bool lacks_modes(const hvi_problem *p, hvi_acceleration a) {
-  return a == HVI_ACCELERATE_MODE   ? !p->ops->slow_mode
-         : a == HVI_ACCELERATE_LSTD ? !hvi_modes_fit(p)
-                                    : false;
-}
-
 /* What does not go together; %s is the problem's name. */
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
@@ -186,8 +180,9 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
       {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
        "theta0 holds a number that is not finite"},
-      {lacks_modes(p, accelerate), HVI_ERROR_UNSUPPORTED,
-       "%s has no slow mode, or no equations for LSTD"},
+      {(accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode) ||
+           (accelerate == HVI_ACCELERATE_LSTD && !hvi_modes_fit(p)),
+       HVI_ERROR_UNSUPPORTED, "%s has no slow mode, or no equations for LSTD"},
       {proximal && (in_turn || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,
        "proximal targets: players at once, no acceleration or samples"},
       {s->step_rule == HVI_STEP_ADAPTIVE && (s->baseline || in_turn || p->ops->draw),
@@ -214,8 +209,8 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
     return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
   HVI_TRY(check_numbers(s, err));
   if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
-                         s->rule ? s->rule->name : "a missing rule", p->ops->name);
+    return hvi_error_unsupported(err, "%s does not apply to %s",
+                                 s->rule ? s->rule->name : "a missing rule", p->ops->name);
   HVI_TRY(check_fit(s, p, err));
   return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }

@@ -114,6 +114,8 @@ struct hvi_solver {
   double start;   /* on the clock */
 };
 
+HVI_RELEASE(hvi_solver)
+
 /* hvi_solver_new in two steps, between which its copy of the settings may change: NULL when there is
  * no memory; state.c. */
 hvi_solver *hvi_solver_open(const hvi_settings *settings);
@@ -155,8 +157,7 @@ void hvi_past_renew(hvi_solver *s);
  * left. The step itself is the same, and so are its fixed points; accelerate.c. */
 void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
-/* The same by LSTD, which needs nothing from one step to the next; lstd.c. */
-void hvi_solver_correct_modes(hvi_solver *s);
+/* LSTD needs nothing from one step to the next. */
 bool hvi_modes_fit(const hvi_problem *p);
 void hvi_modes_place(hvi_solver *s, hvi_arena *arena);
 

@@ -105,10 +105,11 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
     hvi_constants c;
     HVI_TRY(hvi_problem_constants(&c, s->problem, err));
     if (!(c.mu > 0.0))
-      return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                           "%s is not strongly monotone (mu = %.4g): no step rule applies, give "
-                           "eta",
-                           s->problem->ops->name, c.mu);
+      return hvi_error_unsupported(
+          err,
+          "%s is not strongly monotone (mu = %.4g): no step rule applies, give "
+          "eta",
+          s->problem->ops->name, c.mu);
     const double best = c.mu / (c.lipschitz * c.lipschitz);
     eta = set->step_rule == HVI_STEP_BEST ? best : 0.4 * best;
   }
@@ -179,8 +180,6 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   hvi_solver_stand(s);
   return HVI_OK;
 }
-
-HVI_RELEASE(hvi_solver)
 
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {

@@ -7,23 +7,8 @@
 #include "problems/single.h"
 #include "vi/sets.h"
 
-/* Name, summary, and the stem of its options and of what makes it. */
-#define BUILTINS(ROW)                                                                              \
-  ROW("pennies", "hidden matching pennies: two players, one parameter each", pennies)              \
-  ROW("rps", "hidden rock-paper-scissors: two players, five parameters each", rps)                 \
-  ROW("quadratic", "random strongly monotone F with given constants and a known solution",         \
-      quadratic)                                                                                   \
-  ROW("counterexample", "a rotation on which alpha = 1/sqrt(2) is not enough for any step size",   \
-      counterexample)                                                                              \
-  ROW("chain", "projected Bellman error of a Markov chain with linear values", chain)              \
-  ROW("performative-linear", "targets that answer linearly to a network's predictions",            \
-      performative_linear)                                                                         \
-  ROW("performative-mean", "estimating a mean that answers to its estimate", performative_mean)    \
-  ROW("credit", "logistic regression on borrowers who answer to the model", credit)                \
-  ROW("credit-rir", "a network on borrowers who come back changed when refused", credit_rir)
-
 #define ABOUT(name, summary, stem) {name, summary, &hvi_##stem##_options, hvi_##stem##_new},
-static const hvi_builtin builtins[] = {BUILTINS(ABOUT){0}};
+static const hvi_builtin builtins[] = {HVI_BUILTINS(ABOUT){0}};
 
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] - 1 };
 

@@ -3,6 +3,8 @@
 
 #include "io/yaml.h"
 
+#include <hvi/game.h>
+
 typedef struct hvi_document {
   hvi_tree *tree;
   const hvi_node *root;
@@ -16,3 +18,9 @@ hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *nam
                               const char *folder, hvi_error *err);
 hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err);
 void hvi_document_free(hvi_document *d);
+
+/* Makes the game that a document or a text describes (docs/game-files.md); games/file.c. */
+hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t seed,
+                         uint64_t instance, hvi_error *err);
+hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name,
+                          const char *folder, uint64_t seed, uint64_t instance, hvi_error *err);

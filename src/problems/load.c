@@ -1,13 +1,18 @@
-/* Problem files: parsed once, and made into what their keys say. */
+/* Problem files: parsed once, and made into what their keys say; and code from outside: found in a
+ * shared library, and checked before it is used. */
 #include "base/base.h"
 #include "base/file.h"
+#include "base/module.h"
 #include "base/suggest.h"
 #include "problems/document.h"
-#include "problems/games/file.h"
 #include "problems/mdp/mdp.h"
 #include "problems/options.h"
 
 #include <hvi/plugin.h>
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
 
 enum { LONGEST_NAME = 120 };
 static const size_t largest_file = (size_t)16 << 20;
@@ -72,6 +77,43 @@ static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t se
   return hvi_error_line(err, d->name, d->root->line,
                         "a problem has 'players' (a game) or 'transitions' (a Markov "
                         "process), and this has neither");
+}
+
+bool hvi_names_code(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".so") == 0);
+}
+
+static hvi_status check(const hvi_plugin *p, const char *path, hvi_error *err) {
+  if (!p)
+    return hvi_error_input(err, "'%s' has no hvi_plugin_problem, which <hvi/plugin.h> asks for",
+                           path);
+  if (p->abi != (unsigned)HVI_PLUGIN_ABI)
+    return hvi_error_input(err, "'%s' was compiled for another hvi than %s; compile it again", path,
+                           hvi_version());
+  const hvi_builtin *b = &p->problem;
+  if (b->name && b->summary && b->make && (!b->options || (b->options->name && b->options->rows)))
+    return HVI_OK;
+  return hvi_error_input(err, "'%s': hvi_plugin_problem lacks a name, a summary or a function",
+                         path);
+}
+
+hvi_status hvi_plugin_load(const hvi_builtin **problem, const char *path, hvi_error *err) {
+  char here[PATH_MAX];
+  void *handle;
+  if (!problem || !path) return hvi_error_argument(err, "hvi_plugin_load: a null pointer");
+  *problem = NULL;
+  if (access(path, R_OK) != 0) return hvi_error_system(err, "open", path);
+  /* the system would look for a bare name among its own libraries */
+  snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
+  HVI_TRY(hvi_module_load(&handle, here, err));
+  const hvi_plugin *p = dlsym(handle, "hvi_plugin_problem");
+  const hvi_status status = check(p, path, err);
+  if (status)
+    dlclose(handle);
+  else
+    *problem = &p->problem;
+  return status;
 }
 
 static hvi_status load_code(hvi_problem **problem, const char *path, uint64_t seed,

@@ -7,15 +7,6 @@
 #include "study/fields.h"
 #include "study/grid.h"
 
-/* The key that holds for a part: its own, or that of the whole. */
-static const hvi_node *key_of(const hvi_study *study, size_t part, const char *key) {
-  const hvi_node *root = study->tree->root, *list = hvi_node_get(root, "parts");
-  const hvi_node *n = list ? list->first : NULL;
-  for (; n && part > 0; part--) n = n->next;
-  const hvi_node *own = n ? hvi_node_get(n, key) : NULL;
-  return own ? own : hvi_node_get(root, key);
-}
-
 /* Whether some table has it as a factor, or as a column of words. */
 static bool can_split(const hvi_study *study, const char *word) {
   for (const hvi_table *t = study->tables; t < study->tables + study->table_count; t++) {
@@ -30,9 +21,8 @@ static bool can_split(const hvi_study *study, const char *word) {
   return false;
 }
 
-static hvi_status check_split(const hvi_study *study, size_t part, hvi_error *err) {
-  const hvi_part *p = &study->parts[part];
-  const hvi_node *n = p->split ? key_of(study, part, "split") : NULL;
+static hvi_status check_split(const hvi_study *study, const hvi_part *p, hvi_error *err) {
+  const hvi_node *n = p->split ? hvi_part_key(study, p, "split") : NULL;
   char names[1000] = "";
   size_t words = 0, used = 0;
   for (const hvi_factor *f = p->factors; f < p->factors + p->factor_count; f++)
@@ -73,10 +63,10 @@ static hvi_status check_option(const hvi_study *study, const choice *c, const ch
 }
 
 /* Options of the part, and levels of factors that are options. */
-static hvi_status check_options(const hvi_study *study, size_t part, const choice *c,
+static hvi_status check_options(const hvi_study *study, const hvi_part *p, const choice *c,
                                 hvi_error *err) {
-  const hvi_part *p = &study->parts[part];
-  const hvi_node *options = key_of(study, part, "options"), *grid = key_of(study, part, "grid"), *n;
+  const hvi_node *options = hvi_part_key(study, p, "options"),
+                 *grid = hvi_part_key(study, p, "grid"), *n;
   for (size_t i = 0; options && i < p->option_count; i++) {
     n = hvi_node_get(options, p->options[i].key);
     HVI_TRY(check_option(study, c, p->options[i].key, p->options[i].value, n ? n : options, err));
@@ -104,9 +94,8 @@ static hvi_status find_builtin(const hvi_builtin **b, const char *name, const hv
 
 /* The problems that a part names, built in or code, and their options; other files are read by its
  * cells. */
-static hvi_status check_problem(const hvi_study *study, size_t part, hvi_error *err) {
-  const hvi_part *p = &study->parts[part];
-  const hvi_node *n = key_of(study, part, "problem"), *grid = key_of(study, part, "grid");
+static hvi_status check_problem(const hvi_study *study, const hvi_part *p, hvi_error *err) {
+  const hvi_node *n = hvi_part_key(study, p, "problem"), *grid = hvi_part_key(study, p, "grid");
   const hvi_builtin *b;
   bool varied = (p->kind->flags & HVI_KIND_VALUE) != 0;
   for (const hvi_factor *f = p->factors; !varied && f < p->factors + p->factor_count; f++)
@@ -114,12 +103,12 @@ static hvi_status check_problem(const hvi_study *study, size_t part, hvi_error *
       for (size_t l = 0; l < f->levels && strcmp(f->key[k], "problem") == 0; l++) {
         varied = true;
         HVI_TRY(find_builtin(&b, f->text[k * (f->levels + 1) + l], grid ? grid : n, study, err));
-        HVI_TRY(check_options(study, part, &(choice){b->name, b->options, f, l}, err));
+        HVI_TRY(check_options(study, p, &(choice){b->name, b->options, f, l}, err));
       }
   if (varied || !p->problem || (p->problem_path && !p->code)) return HVI_OK;
   b = p->code ? p->code : hvi_builtin_find(p->problem); /* check_size has looked */
   const hvi_setting_table options = hvi_builtin_table(b);
-  return check_options(study, part, &(choice){b->name, &options, NULL, 0}, err);
+  return check_options(study, p, &(choice){b->name, &options, NULL, 0}, err);
 }
 
 /* Figures of the kind are for files that are split as the kind has it: others have their own. */
@@ -132,16 +121,16 @@ static hvi_status check_figures(hvi_study *study, hvi_error *err) {
 
 static hvi_status check_size(hvi_study *study, bool full, hvi_error *err) {
   for (size_t i = 0; i < study->part_count; i++) {
-    const hvi_part *p = &study->parts[i];
+    hvi_part *p = &study->parts[i];
     const hvi_builtin *b;
     if (p->problem && !p->problem_path)
-      HVI_TRY(find_builtin(&b, p->problem, key_of(study, i, "problem"), study, err));
-    HVI_TRY(hvi_part_lay_out(&study->parts[i], full, study->origin, err));
-    HVI_TRY(hvi_part_tables(study, &study->parts[i], err));
+      HVI_TRY(find_builtin(&b, p->problem, hvi_part_key(study, p, "problem"), study, err));
+    HVI_TRY(hvi_part_lay_out(p, full, study->origin, err));
+    HVI_TRY(hvi_part_tables(study, p, err));
   }
   for (size_t i = 0; i < study->part_count; i++) {
-    HVI_TRY(check_problem(study, i, err));
-    HVI_TRY(check_split(study, i, err));
+    HVI_TRY(check_problem(study, &study->parts[i], err));
+    HVI_TRY(check_split(study, &study->parts[i], err));
   }
   HVI_TRY(check_figures(study, err));
   return hvi_study_judge(study, err);

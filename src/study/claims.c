@@ -253,8 +253,5 @@ hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
   if (list && list->kind != HVI_NODE_LIST)
     return hvi_error_line(err, study->origin, list->line, "claims must be a list of maps");
   for (const hvi_node *n = list ? list->first : NULL; n; n = n->next) HVI_TRY(judge_each(&j, n));
-  if (study->checking) return HVI_OK;
-  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
-    if (p->kind->judge) HVI_TRY(p->kind->judge(study, p, err));
   return HVI_OK;
 }

@@ -31,17 +31,10 @@ typedef struct value {
   double *many;       /* [count] numbers, truths, or indices of words */
   double noise;       /* in a sample */
   const char *label;  /* the method that a sample is of; NULL: it was computed */
-  const char *chosen; /* the method, by lowest or best */
   char word[LONGEST]; /* of one */
   const char *const *words; /* of many: what the column may have */
   const char *from, *to;    /* its text */
 } value;
-
-/* Memory of values, which lives until the end. */
-typedef struct block {
-  struct block *next;
-  double x[];
-} block;
 
 /* The function that goes over rows, if we are inside of one, and of which table they are. */
 typedef struct row_scope {
@@ -58,7 +51,7 @@ typedef struct evaluator {
   hvi_error *err;
   hvi_status status;
   jmp_buf failed;
-  block *blocks;
+  hvi_pool *pool;   /* of values, until the end */
   hvi_runs runs[2]; /* of a method, and of those of its group that were looked at */
   size_t depth;
   row_scope rows;
@@ -132,14 +125,10 @@ static const char *nearer(const char *written, const char *one, const char *othe
 }
 
 static double *take(evaluator *e, size_t count) {
-  block *b = hvi_alloc(count + 1 + sizeof *b / sizeof(double), sizeof(double));
-  if (!b) {
-    e->status = hvi_error_memory(e->err, "an expression");
-    longjmp(e->failed, 1);
-  }
-  b->next = e->blocks;
-  e->blocks = b;
-  return b->x;
+  double *x = hvi_pool_take(&e->pool, count, sizeof *x);
+  if (x) return x;
+  e->status = hvi_error_memory(e->err, "an expression");
+  longjmp(e->failed, 1);
 }
 
 static bool is_letter(char c) { return isalpha((unsigned char)c) || c == '_'; }
@@ -628,9 +617,7 @@ static value call_group(evaluator *e, const function *f, const char *at) {
   }
   if (!best) fail(e, at, NULL, "no method of group '%s' has rows", a.label);
   a.label = best;
-  value v = sample_of(e, f, at, &a);
-  v.chosen = best;
-  return v;
+  return sample_of(e, f, at, &a);
 }
 
 static const function functions[] = {{"max", call_reduce, .reduce = MAX},
@@ -830,7 +817,6 @@ static void evaluate(evaluator *e, hvi_quantity *q) {
   const value v = expression(e);
   if (*here(e)) fail(e, e->at, NULL, "'%.16s' does not belong here", e->at);
   if (v.kind == WORD) fail(e, e->text, NULL, "a word is no value");
-  if (v.chosen) clip(q->which, sizeof q->which, v.chosen, strlen(v.chosen), "");
   if (v.kind == TRUTH) {
     q->kind = HVI_QUANTITY_TRUTH;
     q->truth = (hvi_truth)v.number;
@@ -859,9 +845,6 @@ hvi_status hvi_expression_eval(hvi_quantity *q, const char *text, const hvi_scop
   evaluate(&e, q);
   if (e.status) hvi_quantity_free(q);
   for (size_t k = 0; k < 2; k++) hvi_runs_free(&e.runs[k]);
-  for (block *b = e.blocks, *next; b; b = next) {
-    next = b->next;
-    hvi_free(b);
-  }
+  hvi_pool_free(e.pool);
   return e.status;
 }

@@ -29,7 +29,6 @@ typedef struct hvi_quantity {
   hvi_truth truth;
   size_t count;   /* of a sample */
   double *sample; /* [count], by seed */
-  char which[64]; /* by lowest or best alone: the method that was found */
 } hvi_quantity;
 void hvi_quantity_free(hvi_quantity *q);
 

@@ -338,10 +338,9 @@ static hvi_status read_series(sheet *s, pick *k, const hvi_node *n) {
   if (!keys->y && !keys->low && !vertical) return wrong(s->d, n, "a series needs", "y");
   if (!keys->low != !keys->high) return wrong(s->d, n, "a band needs", keys->low ? "high" : "low");
   HVI_TRY(need_column(s->d, n, "x", k->table, keys->mark == HVI_MARK_BARS));
-  if (keys->y) HVI_TRY(need_column(s->d, n, "y", k->table, false));
-  if (keys->low) HVI_TRY(need_column(s->d, n, "low", k->table, false));
-  if (keys->high) HVI_TRY(need_column(s->d, n, "high", k->table, false));
-  if (keys->z) HVI_TRY(need_column(s->d, n, "z", k->table, false));
+  static const char *const others[] = {"y", "low", "high", "z"};
+  for (size_t i = 0; i < 4; i++)
+    if (hvi_node_get(n, others[i])) HVI_TRY(need_column(s->d, n, others[i], k->table, false));
   if (s->level.column) k->filters[k->count++] = s->level;
   return read_at(s, k, hvi_node_get(n, "at"));
 }

@@ -1,11 +1,8 @@
 /* The factors of a part, and what a cell knows of its place in the grid. */
 #include "study/grid.h"
 #include "base/base.h"
-#include "base/number.h"
 #include "base/suggest.h"
-#include "report/text.h"
 #include "study/fields.h"
-#include "study/value_plan.h"
 
 enum { MOST_LEVELS = 100000, MOST_CELLS = 10000000 };
 
@@ -438,10 +435,11 @@ hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instanc
   if (varied || part->code || !part->problem_path)
     return make_builtin(p, c, problem, instance, err);
   if (instance > 0)
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "experiment '%s': a game file is one fixed game; an ensemble needs a "
-                         "built-in problem, or code, which can be drawn at random",
-                         c->study->id);
+    return hvi_error_unsupported(
+        err,
+        "experiment '%s': a game file is one fixed game; an ensemble needs a "
+        "built-in problem, or code, which can be drawn at random",
+        c->study->id);
   if (part->option_count)
     return hvi_error_input(
         err, "experiment '%s': options are for built-in problems and code; change the game file",

@@ -6,6 +6,8 @@
 
 enum { HVI_MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
 
+/* The key that holds for a part: its own, or that of the whole. NULL: there is none; read.c. */
+const hvi_node *hvi_part_key(const hvi_study *study, const hvi_part *p, const char *key);
 /* What sizes are read and described by; read.c. */
 const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */

@@ -51,14 +51,10 @@ typedef struct watcher {
  * fresh draw, the same for every method and none that a method was trained on, solved by adaptive
  * Levenberg-Marquardt from theta. */
 static hvi_status retrain(double *gap, watcher *w, const double *theta) {
-  hvi_settings s = hvi_method_settings("lm");
+  hvi_settings s = hvi_settings_to_end("lm", 1.0, 1);
   hvi_info info;
-  s.eta = 1.0;
-  s.rounding = false;
   s.inner_steps = RETRAIN_STEPS;
-  s.stall_window = 0;
   s.inner.adapt_damping = true;
-  s.max_outer = 1;
   s.theta0 = theta;
   s.seed = hvi_cell_seed(w->cell) + 1000003;
   HVI_TRY(hvi_solve(&info, w->problem, &s, NULL, NULL, w->err));
@@ -232,9 +228,9 @@ static hvi_status find_stable(seeds *all, hvi_error *err) {
   HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
   all->stable = hvi_cell_number_or(all->cell, "stable", p->solution ? p->solution[0] : NAN);
   if (p->model->dim == 1 && !isnan(all->stable)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "kind deployment-seeds needs a problem of one parameter, and the factor "
-                       "'stable' where its solution is not known");
+  return hvi_error_unsupported(
+      err, "kind deployment-seeds needs a problem of one parameter, and the factor "
+           "'stable' where its solution is not known");
 }
 
 static hvi_status run_seeds(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {

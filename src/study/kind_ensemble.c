@@ -5,9 +5,22 @@
  *
  * Where eta is tuned it is one for all instances: the one that solves most of them, and of equal ones
  * the one with the least median.
+ *
+ * kind: rps-scan. The paper shows one random game of rock-paper-scissors and does not print its
+ * matrices. Its statements do not hold for most games, so the choice of one is part of the result:
+ * here every statement is judged on many random games, the counts are reported, and the shipped game
+ * (problems/rps.yaml) is the first one on which all of them hold with a factor of ten to spare.
+ *
+ * Every statement is made of four numbers a method: where it ends, slope and fit of log10 of the
+ * squared distance, and the largest rise, max over s < t of dist2[t] / dist2[s].
+ *
+ *   linear     a falling line with R^2 >= 0.95 that ends below 1e-3 (by a factor of margin)
+ *   unstable   it rises again by a factor of two or more
+ *   better     ends lower, by a factor of margin
  */
 #include "base/base.h"
 #include "num/stats.h"
+#include "num/vec.h"
 #include "study/grid.h"
 #include "study/kinds.h"
 #include "study/runs.h"
@@ -28,8 +41,9 @@ static hvi_status make_instance(void *context, size_t index, hvi_problem **probl
   return hvi_cell_problem(problem, context, index + 1, err);
 }
 
-hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,
-                                size_t record_every, hvi_error *err) {
+/* A method on the part's instances 1, 2, ..., as many as its size says, over all threads. */
+static hvi_status run_all(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,
+                          size_t record_every, hvi_error *err) {
   hvi_settings s = *method;
   s.max_outer = c->part->scale.iterations;
   const hvi_ensemble_settings how = {.count = c->part->scale.instances,
@@ -74,7 +88,7 @@ typedef struct trial {
 static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
   const trial *t = context;
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
-  HVI_TRY(hvi_ensemble_of_cell(&e, t->cell, s, s->max_outer, err));
+  HVI_TRY(run_all(&e, t->cell, s, s->max_outer, err));
   HVI_TRY(add_row(t->rows, TRIED, s->eta, e, e->rows - 1, t->scratch, err));
   const double *sorted = t->scratch, median = sorted[e->count / 2];
   *score = isfinite(median) ? median / (1.0 + median) : 1.0;
@@ -94,7 +108,7 @@ static hvi_status add_ends(hvi_rows *rows, const hvi_ensemble *e, size_t every, 
   return HVI_OK;
 }
 
-hvi_status hvi_ensemble_cell(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const hvi_scale *size = &c->part->scale;
   const size_t every = size->iterations / (size->measures ? size->measures : ROWS);
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
@@ -104,13 +118,15 @@ hvi_status hvi_ensemble_cell(const hvi_cell *c, hvi_rows *rows, hvi_error *err) 
   HVI_TRY(hvi_cell_settings(&s, c, err));
   s.max_outer = size->iterations;
   HVI_TRY(hvi_cell_tune(&s, c, try_eta, &(trial){c, rows, scratch}, err));
-  HVI_TRY(hvi_ensemble_of_cell(&e, c, &s, every ? every : 1, err));
+  HVI_TRY(run_all(&e, c, &s, every ? every : 1, err));
   for (size_t i = 0; i < e->rows; i++) HVI_TRY(add_row(rows, ENSEMBLE, s.eta, e, i, scratch, err));
   return add_ends(rows, e, every ? every : 1, scratch, err);
 }
 
-const double *hvi_ensemble_end(const hvi_table *ends, const hvi_part *p, size_t cell,
-                               size_t instance) {
+/* The end of an instance in the table of ends, which has those of the part's instances cell by cell;
+ * then decades an iteration, r2 and rise of its distances. */
+static const double *end_of(const hvi_table *ends, const hvi_part *p, size_t cell,
+                            size_t instance) {
   const size_t row = cell * p->scale.instances + instance;
   return &ends->at[row * ends->columns + hvi_table_find(ends, "dist2")];
 }
@@ -132,8 +148,8 @@ static hvi_status compare(hvi_study *study, hvi_part *p, size_t cell, size_t oth
   const hvi_cell c = hvi_cell_at(study, p, cell);
   double row[HVI_MOST_COLUMNS], all = (double)p->scale.instances, nearer = 0.0, tied = 0.0;
   for (size_t i = 0; i < p->scale.instances; i++) {
-    const double a = fmax(*hvi_ensemble_end(ends, p, cell, i), HVI_STUDY_ROUNDING);
-    const double b = fmax(*hvi_ensemble_end(ends, p, other, i), HVI_STUDY_ROUNDING);
+    const double a = fmax(*end_of(ends, p, cell, i), HVI_STUDY_ROUNDING);
+    const double b = fmax(*end_of(ends, p, other, i), HVI_STUDY_ROUNDING);
     nearer += a < b;
     tied += a == b;
   }
@@ -154,12 +170,123 @@ static hvi_status derive(hvi_study *study, hvi_part *p, hvi_error *err) {
   return HVI_OK;
 }
 
+#define COLUMNS                                                                                    \
+  "outer mean median quartile1 quartile3 solved diverged median_low median_high solved_low "       \
+  "solved_high eta"
+/* What the cells of both kinds are. */
+#define CELLS                                                                                      \
+  .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE | HVI_KIND_SETTINGS,               \
+  .numbers = HVI_TUNED, .run = run,                                                                \
+  .tables = {[ENSEMBLE] = {"ensemble", {{.name = COLUMNS}}, "method"},                             \
+             [TRIED] = {"tried", {{.name = COLUMNS}}, "method"},                                   \
+             [ENDS] = {"ends", {{.name = "instance dist2 decades_per_iteration r2 rise"}}, NULL}}
+
 const hvi_kind hvi_kind_ensemble = {.name = "ensemble",
                                     .summary = "every method on many random instances",
-                                    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE |
-                                             HVI_KIND_SETTINGS,
-                                    .numbers = HVI_TUNED,
-                                    .tables = {HVI_ENSEMBLE_TABLES},
-                                    .run = hvi_ensemble_cell,
+                                    CELLS,
                                     .extend = extend,
                                     .derive = derive};
+
+enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7 };
+
+static const char *const labels[METHODS] = {"PHGD", "LM(1)", "LM(5)", "GD(10)", "GD(100)", "GDA"};
+static const double choice_margin = 10;
+
+/* A method on a game. */
+typedef struct measure {
+  double end, slope, r2, rise;
+} measure;
+
+static bool is_linear(measure m, double margin) {
+  return m.slope < 0 && m.r2 >= 0.95 && m.end * margin <= 1e-3;
+}
+
+static bool beats(measure better, measure worse, double margin) {
+  return better.end * margin < worse.end;
+}
+
+/* Which statements hold; true: all of them. Where one says better or worse, the factor must be at
+ * least margin. */
+static bool judge_game(double holds[CLAIMS], const measure m[METHODS], double margin) {
+  const bool all[CLAIMS] = {is_linear(m[PHGD], margin),
+                            is_linear(m[LM1], margin),
+                            beats(m[PHGD], m[GDA], margin) && beats(m[LM1], m[GDA], margin),
+                            m[GDA].rise >= 2,
+                            beats(m[GD10], m[GDA], margin) && m[GD10].rise <= m[GDA].rise,
+                            beats(m[GD10], m[GD100], margin),
+                            beats(m[LM1], m[LM5], margin)};
+  bool every = true;
+  for (size_t k = 0; k < CLAIMS; k++) {
+    holds[k] = all[k];
+    every = every && all[k];
+  }
+  return every;
+}
+
+/* Whether the shipped game starts where the chosen instance does: the draw is the same. */
+static bool is_shipped(const hvi_cell *c, size_t instance) {
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *shipped = NULL;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *drawn = NULL;
+  return hvi_cell_problem(&shipped, c, 0, NULL) == HVI_OK &&
+         hvi_cell_problem(&drawn, c, instance, NULL) == HVI_OK &&
+         shipped->model->dim == drawn->model->dim &&
+         hvi_vec_dist2(shipped->theta0, drawn->theta0, shipped->model->dim) == 0;
+}
+
+static hvi_status extend_scan(hvi_study *study, hvi_part *part, hvi_error *err) {
+  /* `method` is here so that it is not among the factors in front, and is never written */
+  const hvi_kind_table table = {
+      "",
+      {{.name = "method instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor "
+                "gda_unstable gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 all_with_margin all "
+                "shipped"}},
+      NULL};
+  for (size_t k = 0; k < METHODS; k++)
+    if (hvi_part_method(part, labels[k]) == part->method_count)
+      return hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
+  return hvi_part_add_table(study, part, &table, err);
+}
+
+/* The statements on one game; `first` is the cell of the first method. */
+static void judge_row(double *row, const hvi_table *ends, const hvi_part *p, size_t first,
+                      size_t game) {
+  measure m[METHODS];
+  double clearly[CLAIMS];
+  *row++ = NAN;
+  *row++ = (double)(game + 1);
+  for (size_t k = 0; k < METHODS; k++) {
+    const double *end = end_of(ends, p, first + hvi_part_method(p, labels[k]), game);
+    const double floor = isfinite(*end) ? fmax(*end, HVI_STUDY_ROUNDING) : INFINITY;
+    m[k] = (measure){floor, end[1], end[2], end[3]};
+    *row++ = floor;
+  }
+  row[CLAIMS] = judge_game(clearly, m, choice_margin);
+  row[CLAIMS + 1] = judge_game(row, m, 1);
+  row[CLAIMS + 2] = NAN;
+}
+
+/* Marks the first game with room to spare, at the first level of all factors: 1 where it is shipped. */
+static hvi_status derive_scan(hvi_study *study, hvi_part *part, hvi_error *err) {
+  hvi_table *t = hvi_study_table(study, part, ""), *ends = hvi_study_table(study, part, "ends");
+  const size_t margin = hvi_table_find(t, "all_with_margin"), games = part->scale.instances;
+  double row[HVI_MOST_COLUMNS];
+  for (size_t i = 0; i < part->cells / part->method_count * games; i++) {
+    const size_t first = i / games * part->method_count;
+    const hvi_cell c = hvi_cell_at(study, part, first);
+    hvi_cell_levels(&c, t, row);
+    judge_row(row + hvi_table_find(t, "method"), ends, part, first, i % games);
+    HVI_TRY(hvi_table_add(t, row, err));
+  }
+  size_t chosen = 0;
+  while (chosen < games && hvi_table_get(t, chosen, margin) == 0.0) chosen++;
+  const hvi_cell c = {.study = study, .part = part};
+  if (chosen < games)
+    t->at[chosen * t->columns + hvi_table_find(t, "shipped")] = is_shipped(&c, chosen + 1);
+  return HVI_OK;
+}
+
+const hvi_kind hvi_kind_rps_scan = {.name = "rps-scan",
+                                    .summary = "how often the statements about rps hold",
+                                    CELLS,
+                                    .extend = extend_scan,
+                                    .derive = derive_scan};

@@ -171,9 +171,7 @@ static hvi_status run_descent(const hvi_cell *c, hvi_rows *rows, hvi_error *err)
 const hvi_kind hvi_kind_theory_descent = {
     .name = "theory-descent",
     .summary = "descent of each step in minimisation",
-    .flags = HVI_KIND_SETTINGS,
-    .numbers = HVI_LAB_NUMBERS,
-    .words = HVI_LAB_WORDS " function",
+    HVI_LAB_FACTORS(" function"),
     .tables = {{"", {{.name = "steps last_over_first excess"}}, NULL}},
     .run = run_descent,
     .describe = hvi_lab_describe};
@@ -191,9 +189,7 @@ static hvi_status run_exact(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 const hvi_kind hvi_kind_theory_exact = {
     .name = "theory-exact",
     .summary = "the rate of the exact step",
-    .flags = HVI_KIND_SETTINGS,
-    .numbers = HVI_LAB_NUMBERS,
-    .words = HVI_LAB_WORDS,
+    HVI_LAB_FACTORS(""),
     .tables = {{"", {{.name = "monotonicity exact_rate"}}, NULL}},
     .run = run_exact};
 

@@ -89,9 +89,7 @@ static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 const hvi_kind hvi_kind_theory_steps = {
     .name = "theory-steps",
     .summary = "each step against the theorem and its lemma",
-    .flags = HVI_KIND_SETTINGS,
-    .numbers = HVI_LAB_NUMBERS,
-    .words = HVI_LAB_WORDS,
+    HVI_LAB_FACTORS(""),
     .tables = {{"",
                 {{.name = "alpha eta rho rho_sharp contraction steps changes outside error gap "
                           "least_growth largest_growth drift alpha_error mu_over_L"}},
@@ -157,9 +155,7 @@ static hvi_status run_vanishing(const hvi_cell *c, hvi_rows *rows, hvi_error *er
 const hvi_kind hvi_kind_theory_vanishing = {
     .name = "theory-vanishing",
     .summary = "inner errors that tend to zero",
-    .flags = HVI_KIND_SETTINGS,
-    .numbers = HVI_LAB_NUMBERS,
-    .words = HVI_LAB_WORDS " errors",
+    HVI_LAB_FACTORS(" errors"),
     .tables = {{"", {{.name = "eta last_over_first recursion alpha_late mu_over_L"}}, NULL},
                {"path", {{.name = "step distance"}}, "errors"}},
     .run = run_vanishing,
@@ -208,9 +204,7 @@ static hvi_status run_alpha(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 const hvi_kind hvi_kind_theory_alpha = {
     .name = "theory-alpha",
     .summary = "what an accuracy of the inner solves costs",
-    .flags = HVI_KIND_SETTINGS,
-    .numbers = HVI_LAB_NUMBERS,
-    .words = HVI_LAB_WORDS,
+    HVI_LAB_FACTORS(""),
     .tables = {{"",
                 {{.name = "eta outer inner grad_evals reached capped alpha_median alpha_worst "
                           "outer_reached grads_reached alpha_max alpha_eta kappa2"}},

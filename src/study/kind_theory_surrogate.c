@@ -244,7 +244,6 @@ static void aim(descent *d, const hvi_cell *c) {
 }
 
 static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const char *method = hvi_cell_word(c, "method");
   const size_t steps = c->part->scale.iterations;
   descent d = {.far = hvi_cell_number_or(c, "far", 1.0),
                .traced = hvi_cell_level(c, "instance") + hvi_cell_level(c, "far") == 0,
@@ -257,8 +256,7 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_TRY(bench_open(&b, c, hvi_cell_instance(c), err));
   d.bench = b;
   aim(&d, c);
-  if (method && !hvi_method_apply(&s, method, NULL))
-    return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
+  HVI_TRY(hvi_cell_apply_method(&s, c, err));
   s.rounding = false;
   s.eta = 1.0;
   s.inner_steps = 1;

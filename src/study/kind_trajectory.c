@@ -66,14 +66,6 @@ static hvi_status solve(hvi_info *info, keeper *k, const hvi_settings *s, bool t
   return k->status;
 }
 
-/* Of the ratios after the start that are finite. */
-static double median(double *ratio, size_t rows) {
-  size_t n = 0;
-  for (size_t i = 1; i < rows; i++)
-    if (isfinite(ratio[i])) ratio[n++] = ratio[i];
-  return hvi_stats_quantile(ratio, n, 0.5);
-}
-
 /* Where a run ended, and what the theorem says of it: its distance is at most `bound` where the run is
  * covered, which is rho < 1; then `covered` is the number of inner steps. */
 static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t inner) {
@@ -84,10 +76,10 @@ static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t in
       hvi_theory_rates(k->constants.mu, k->constants.lipschitz, info.eta, info.alpha_worst);
   return hvi_rows_put(k->rows, table, k->err, (double)info.outcome, (double)last->outer,
                       (double)info.inner_total, last->dist2, last->residual, line.slope, line.r2,
-                      median(k->ratio, k->rows_seen), (double)last->counts.f_evals,
-                      (double)last->counts.model_passes, (double)last->counts.grad_evals,
-                      last->seconds, info.eta, info.alpha_worst, r.alpha_eta, r.rho,
-                      pow(r.rho, (double)last->outer) * k->dist2[0],
+                      hvi_stats_finite_quantile(k->ratio + 1, k->rows_seen - 1, 0.5),
+                      (double)last->counts.f_evals, (double)last->counts.model_passes,
+                      (double)last->counts.grad_evals, last->seconds, info.eta, info.alpha_worst,
+                      r.alpha_eta, r.rho, pow(r.rho, (double)last->outer) * k->dist2[0],
                       r.rho < 1.0 ? (double)inner : NAN, z ? z[0] : NAN, z ? z[1] : NAN);
 }
 

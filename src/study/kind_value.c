@@ -5,15 +5,17 @@
  * simulated once (stream.h), and each is charged for them. The seed gives the first parameters too.
  * A cell is an evaluation (hvi/evaluate.h) with checkpoints; its rows are the measurements. Where
  * networks learn on a device all cells run at once, and threads collect ahead of them.
+ *
+ * Nothing that is missing is an error: the environment is then not run, and its claims are not judged.
  */
 #include "base/base.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "evaluate/task.h"
 #include "gpu/gang.h"
 #include "report/text.h"
 #include "study/kinds.h"
 #include "study/stream.h"
-#include "study/task.h"
 
 #include <unistd.h>
 
@@ -22,9 +24,109 @@
 enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 40 };
 static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 
+/* The task of an environment. */
+typedef struct study_task {
+  hvi_study *study;
+  const hvi_part *part;
+  const hvi_value_environment *source;
+  hvi_task task;     /* its probe has at most as many states as the size says */
+  char missing[400]; /* what it needs to run; empty: nothing */
+} study_task;
+
+static bool is_own(const char *policy) { return strcmp(policy, "default") == 0; }
+
+/* Where a missing file would be looked for. */
+static const char *folder_of(const char *name) {
+  return name[0] == '/' || is_own(name) ? "" : "data/";
+}
+
+static bool on_rollouts(void *study, size_t done, size_t total) {
+  return hvi_study_progress(study, "a test set", 0.05 * (double)done / (double)(total ? total : 1));
+}
+
+/* The discount at the size that is run. */
+static double gamma_of(const hvi_part *p) {
+  return p->scale.gamma > 0.0 ? p->scale.gamma : p->value->spec.value.gamma;
+}
+
+static hvi_status make_stand_in(const study_task *t, const char *path, hvi_error *err) {
+  hvi_testset_settings s = t->source->stand_in;
+  hvi_rollout_report report = {0};
+  s.run = (hvi_rollout_settings){.seed = 1,
+                                 .threads = t->study->settings->threads,
+                                 .partial = HVI_PARTIAL_RESUME,
+                                 .policy_name = t->source->policy,
+                                 .progress = on_rollouts,
+                                 .progress_context = t->study};
+  s.gamma = gamma_of(t->part);
+  const hvi_status status = hvi_testset_make(path, t->task.env, t->task.policy, &s, &report, err);
+  if (!status && !report.stopped)
+    hvi_study_tell(t->study, "%s: no test set %s for gamma %g; made one of %zu states in %.1f s",
+                   t->study->id, t->source->testset, s.gamma, s.states, report.seconds);
+  return status;
+}
+
+/* OUT/testsets/ENVIRONMENT-SIZES.safetensors: studies of one run share it. */
+static hvi_status stand_in(char **path, const study_task *t, hvi_error *err) {
+  const hvi_testset_settings *s = &t->source->stand_in;
+  HVI_OWN_BY(hvi_text_free) hvi_text text = {0};
+  hvi_text_add(&text, "%s/testsets", t->study->settings->out);
+  if (text.failed) return hvi_error_memory(err, "a path");
+  HVI_TRY(hvi_folder_make(text.data, err));
+  hvi_text_add(&text, "/%s-%s-%g-%zu-%zu-%zu.safetensors", t->source->environment,
+               t->task.origin.fingerprint, gamma_of(t->part), s->states, s->rollouts, s->horizon);
+  *path = hvi_text_take(&text);
+  if (!*path) return hvi_error_memory(err, "a path");
+  return access(*path, R_OK) == 0 ? HVI_OK : make_stand_in(t, *path, err);
+}
+
+static hvi_status open_testset(study_task *t, hvi_error *err) {
+  /* the file is for the discount in `value` */
+  const bool own = gamma_of(t->part) == t->part->value->spec.value.gamma;
+  const hvi_value_environment *p = t->source;
+  const char *folder = folder_of(p->testset);
+  HVI_OWN char *path = own ? hvi_study_find_file(p->testset) : NULL;
+  if (!path && p->stand_in.states > 0 && !t->study->settings->full)
+    HVI_TRY(stand_in(&path, t, err));
+  if (path && !t->study->stopped)
+    return hvi_task_testset(&t->task, path, NULL, t->part->scale.states, err);
+  if (!path)
+    snprintf(t->missing, sizeof t->missing,
+             "needs %s%s (made by: hvi testset %s --policy %s%s --out %s%s)", folder, p->testset,
+             p->environment, folder_of(p->policy), p->policy, folder, p->testset);
+  return HVI_OK;
+}
+
+static hvi_status open_policy(study_task *t, hvi_error *err) {
+  const char *policy = t->source->policy, *folder = folder_of(policy);
+  HVI_OWN char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
+  HVI_TRY(hvi_task_open(&t->task, t->source->environment, path, NULL, err));
+  if (!path)
+    snprintf(t->missing, sizeof t->missing, "needs %s%s (made by: hvi policy train %s --out %s%s)",
+             folder, policy, t->source->environment, folder, policy);
+  return HVI_OK;
+}
+
+/* A quick run without its test set makes one, or finds it, in OUT/testsets. */
+static hvi_status study_task_open(study_task *t, hvi_study *study, const hvi_part *part,
+                                  size_t index, hvi_error *err) {
+  hvi_error why = {HVI_OK, ""};
+  *t = (study_task){.study = study, .part = part, .source = &part->value->environments[index]};
+  hvi_status status = open_policy(t, &why);
+  const bool built = t->task.env != NULL;
+  if (!status && !*t->missing) status = open_testset(t, &why);
+  /* an environment that is not in this build, and a test set of another policy, count as missing */
+  if ((status == HVI_ERROR_UNSUPPORTED && !built) || status == HVI_ERROR_MISMATCH) {
+    snprintf(t->missing, sizeof t->missing, "%.*s", (int)sizeof t->missing - 1, why.text);
+    return HVI_OK;
+  }
+  if (status && err) *err = why;
+  return status;
+}
+
 /* What the cells share. */
 typedef struct shared {
-  hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
+  study_task tasks[HVI_MOST_ENVIRONMENTS];
   hvi_streams streams; /* [environments][seeds] */
 } shared;
 
@@ -38,7 +140,7 @@ static size_t steps_of(const hvi_part *p, const hvi_arm *arm) {
   return p->scale.iterations * arm->times * arm->passes;
 }
 
-static const hvi_study_task *task_of(const hvi_cell *c) {
+static const study_task *task_of(const hvi_cell *c) {
   const shared *s = c->part->shared;
   return &s->tasks[hvi_cell_level(c, "environment")];
 }
@@ -100,7 +202,7 @@ static hvi_status spec_of(hvi_evaluation_spec *e, hvi_settings *s, const hvi_cel
   else
     e->schedule.every = span;
   v->device = c->study->settings->device;
-  v->gamma = hvi_part_gamma(p);
+  v->gamma = gamma_of(p);
   for (size_t i = 0; p->scale.width && i < v->hidden_count; i++) v->hidden[i] = p->scale.width;
   v->replay = arm->value.replay * batch_of(p) / 1000; /* beside each 1,000 fresh rows */
   v->replay_rare = arm->value.replay_rare;
@@ -164,13 +266,6 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
   return HVI_OK;
 }
 
-/* The checkpoint of a cell that is finished, and the one before it. */
-static void forget(const char *checkpoint) {
-  HVI_OWN char *previous = hvi_join_texts(checkpoint, ".previous");
-  remove(checkpoint);
-  if (previous) remove(previous);
-}
-
 HVI_RELEASE(hvi_evaluation)
 
 /* From a checkpoint when there is one that fits; otherwise from the start. */
@@ -197,13 +292,15 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_TRY(hvi_evaluation_run(e, &watch, err));
   if (!hvi_evaluation_state(e).done) return HVI_OK;
   HVI_TRY(add_rows(rows, &spec, e, task_of(c)->task.noise, err));
-  forget(checkpoint);
+  HVI_OWN char *previous = hvi_file_previous(checkpoint);
+  remove(checkpoint);
+  if (previous) remove(previous);
   return HVI_OK;
 }
 
 /* The policy gives the transitions; the gap is measured or not. */
 static void describe(const hvi_cell *c, hvi_text *t) {
-  const hvi_study_task *task = task_of(c);
+  const study_task *task = task_of(c);
   hvi_evaluation_spec spec;
   hvi_settings settings;
   char text[HVI_EVALUATION_ABOUT];
@@ -239,7 +336,7 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
   HVI_TRY(hvi_streams_open(&s->streams, streams, study->settings->device ? cores : 0, err));
   HVI_TRY(hvi_folder_make(folder, err));
   for (size_t i = 0; i < part->value->environment_count && !study->stopped; i++) {
-    HVI_TRY(hvi_study_task_open(&s->tasks[i], study, part, i, err));
+    HVI_TRY(study_task_open(&s->tasks[i], study, part, i, err));
     if (*s->tasks[i].missing)
       hvi_study_tell(study, "%s: %s not run: %s", study->id,
                      part->value->environments[i].environment, s->tasks[i].missing);

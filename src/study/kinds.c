@@ -23,6 +23,22 @@ size_t hvi_part_method(const hvi_part *p, const char *label) {
   return m;
 }
 
+hvi_settings hvi_settings_to_end(const char *method, double eta, size_t steps) {
+  hvi_settings s = hvi_method_settings(method);
+  s.eta = eta;
+  s.max_outer = steps;
+  s.stall_window = 0;
+  s.growth_bound = 0.0;
+  s.rounding = false;
+  return s;
+}
+
+hvi_status hvi_cell_apply_method(hvi_settings *s, const hvi_cell *c, hvi_error *err) {
+  const char *method = hvi_cell_word(c, "method");
+  if (!method || hvi_method_apply(s, method, NULL)) return HVI_OK;
+  return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
+}
+
 hvi_status hvi_solve(hvi_info *info, const hvi_problem *p, const hvi_settings *s,
                      hvi_observer observe, void *context, hvi_error *err) {
   hvi_settings own = *s;

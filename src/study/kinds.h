@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "study/study.h"
 
-#include <hvi/ensemble.h>
-
 /* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c, or with
  * the kinds that it is akin to. */
 /* clang-format off */
@@ -30,6 +28,10 @@ uint64_t hvi_cell_instance(const hvi_cell *c);
 /* The place of the method with that label; method_count: there is none. */
 size_t hvi_part_method(const hvi_part *p, const char *label);
 
+/* A method's settings that nothing ends before so many outer steps; and those of the cell's level of
+ * `method`, where there is one. */
+hvi_settings hvi_settings_to_end(const char *method, double eta, size_t steps);
+hvi_status hvi_cell_apply_method(hvi_settings *s, const hvi_cell *c, hvi_error *err);
 /* A solve to its end, seen by an observer or NULL, and what it ended with; vectors of info are gone. */
 hvi_status hvi_solve(hvi_info *info, const hvi_problem *p, const hvi_settings *s,
                      hvi_observer observe, void *context, hvi_error *err);
@@ -44,27 +46,7 @@ hvi_status hvi_cell_tune(hvi_settings *s, const hvi_cell *c, hvi_score_fn *score
 
 /* For work that tells how many of the part's instances are done: hvi_cell_tick of the cell. */
 bool hvi_cell_tick_instances(void *cell, size_t done);
-/* A method on the part's instances 1, 2, ..., as many as its size says, over all threads. */
-hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,
-                                size_t record_every, hvi_error *err);
-
-/* A cell of kind ensemble, and its tables; rows of `ends` are those of the part's instances, cell by
- * cell: the end of an instance, then decades an iteration, r2 and rise of its distances. */
-hvi_status hvi_ensemble_cell(const hvi_cell *c, hvi_rows *rows, hvi_error *err);
-const double *hvi_ensemble_end(const hvi_table *ends, const hvi_part *p, size_t cell,
-                               size_t instance);
-#define HVI_ENSEMBLE_COLUMNS                                                                       \
-  "outer mean median quartile1 quartile3 solved diverged median_low median_high solved_low "       \
-  "solved_high eta"
-#define HVI_ENSEMBLE_TABLES                                                                        \
-  {"ensemble", {{.name = HVI_ENSEMBLE_COLUMNS}}, "method"},                                        \
-      {"tried", {{.name = HVI_ENSEMBLE_COLUMNS}}, "method"}, {                                     \
-    "ends", {{.name = "instance dist2 decades_per_iteration r2 rise"}}, NULL                       \
-  }
 
 /* Makes and derives the tables of kind value; value_tables.c. */
 hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err);
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err);
-/* Those about the cost of data, online; value_clock.c. */
-hvi_status hvi_value_clock_extend(hvi_study *study, const hvi_part *part, hvi_error *err);
-hvi_status hvi_value_clock_derive(hvi_study *study, const hvi_part *part, hvi_error *err);

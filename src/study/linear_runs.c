@@ -201,9 +201,9 @@ hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
   *out = (hvi_linear_result){.of = *s};
   job j = {.t = hvi_trajectory_of(p), .step = hvi_linear_steps()[0], .out = out};
   if (!j.t || j.t->settings.scale != HVI_TRAJECTORY_SCALE_TRACE || !(j.t->settings.ridge > 0.0))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "the linear experiment needs a chain with data=trajectory, scale=trace "
-                         "and a ridge above 0");
+    return hvi_error_unsupported(
+        err, "the linear experiment needs a chain with data=trajectory, scale=trace "
+             "and a ridge above 0");
   out->value = hvi_alloc(s->rows * HVI_LINEAR_CURVES + 1, s->runs * sizeof(double));
   if (!out->value) return hvi_error_memory(err, "the rows of trajectories");
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");

@@ -11,7 +11,6 @@
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
-#include "study/value_plan.h"
 
 #include <hvi/mdp.h>
 
@@ -68,9 +67,8 @@ static const hvi_setting_table study_table = {"study", sizeof(hvi_study), study_
 static const hvi_setting_table part_table = {"part", sizeof(hvi_part), part_rows};
 
 const hvi_setting_table *hvi_study_table_at(size_t index) {
-  const hvi_setting_table *const own[] = {&study_table, &part_table, &scale_table, hvi_arm_table()};
-  const size_t count = sizeof own / sizeof *own;
-  return index < count ? own[index] : hvi_value_table_at(index - count);
+  static const hvi_setting_table *const own[] = {&study_table, &part_table, &scale_table};
+  return index < 3 ? own[index] : hvi_plan_tables[index - 3];
 }
 
 /* As a reader of the paper meets them. */
@@ -87,7 +85,7 @@ const char *const *hvi_study_ids(void) { return ids; }
 typedef struct reader {
   hvi_study *study;
   hvi_part *part;
-  const hvi_node *map, *root; /* of the part; of the whole */
+  const hvi_node *root;
   const char *origin;
   hvi_code_fn *load_code; /* NULL: the file may name none */
   hvi_error *err;
@@ -101,14 +99,14 @@ static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
 
 static hvi_status find_kind(reader *r) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
-  if (!name) return fail(r, r->map, "the key 'kind' is missing");
+  if (!name) return fail(r, r->part->map, "the key 'kind' is missing");
   for (size_t i = 0; hvi_kinds[i]; i++) {
     names[i] = hvi_kinds[i]->name;
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
   }
   if (r->part->kind) return HVI_OK;
   return hvi_error_place(r->err, hvi_suggest_refuse(r->err, NULL, "kind", name, names), r->origin,
-                         r->map->line);
+                         r->part->map->line);
 }
 
 static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
@@ -121,10 +119,13 @@ static char *beside(const char *origin, const char *name, const char *ending) {
   return hvi_text_take(&path);
 }
 
-/* The key of a part, or else of the whole. */
+const hvi_node *hvi_part_key(const hvi_study *study, const hvi_part *p, const char *key) {
+  const hvi_node *n = hvi_node_get(p->map, key);
+  return n ? n : hvi_node_get(study->tree->root, key);
+}
+
 static const hvi_node *key_of(const reader *r, const char *name) {
-  const hvi_node *n = hvi_node_get(r->map, name);
-  return n ? n : hvi_node_get(r->root, name);
+  return hvi_part_key(r->study, r->part, name);
 }
 
 /* Parts that name the same file have the same code. */
@@ -226,7 +227,7 @@ static hvi_status check_part(const reader *r) {
                       : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
                                                                            : NULL;
   if (!lacks) return HVI_OK;
-  return fail(r, r->map, "the key '%s' is missing%s%s", lacks,
+  return fail(r, r->part->map, "the key '%s' is missing%s%s", lacks,
               p->kind ? "; it belongs to kind " : "", p->kind ? p->kind->name : "");
 }
 
@@ -234,7 +235,7 @@ static hvi_status check_part(const reader *r) {
 static hvi_status finish_part(reader *r, const hvi_node *map) {
   hvi_part *p = r->part;
   const hvi_node *n;
-  r->map = map;
+  p->map = map;
   HVI_TRY(find_kind(r));
   HVI_TRY(find_problem(r));
   if ((n = key_of(r, "options"))) HVI_TRY(read_options(r, n));
@@ -262,18 +263,13 @@ static hvi_status check_name(const reader *r, const hvi_node *map, const char *k
 static hvi_status read_parts(reader *r, const hvi_part *whole) {
   const hvi_node *list = hvi_node_get(r->root, "parts");
   hvi_study *s = r->study;
-  if (!list) {
-    r->part = &s->parts[s->part_count++];
-    *r->part = *whole;
-    return finish_part(r, r->root);
-  }
-  HVI_TRY(hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err));
-  for (const hvi_node *n = list->first; n; n = n->next) {
+  if (list) HVI_TRY(hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err));
+  for (const hvi_node *n = list ? list->first : r->root; n; n = list ? n->next : NULL) {
     r->part = &s->parts[s->part_count++];
     *r->part = *whole;
     const hvi_field_part rows[] = {{.table = &part_table, .settings = r->part}, {0}};
-    HVI_TRY(hvi_field_map(rows, part_keys, n, r->origin, r->err));
-    HVI_TRY(check_name(r, n, "name"));
+    if (list) HVI_TRY(hvi_field_map(rows, part_keys, n, r->origin, r->err));
+    if (list) HVI_TRY(check_name(r, n, "name"));
     HVI_TRY(finish_part(r, n));
     for (const hvi_part *p = s->parts; p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)

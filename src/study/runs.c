@@ -180,11 +180,7 @@ static size_t gather(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
 }
 
 double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
-  const size_t all = gather(r, seed, y, w);
-  size_t n = 0;
-  for (size_t i = 0; i < all; i++)
-    if (isfinite(r->work[i])) r->work[n++] = r->work[i];
-  return hvi_stats_quantile(r->work, n, 0.5);
+  return hvi_stats_finite_quantile(r->work, gather(r, seed, y, w), 0.5);
 }
 
 double hvi_rise_of(const double *y, size_t n) {

@@ -4,11 +4,30 @@
  */
 #include "base/base.h"
 #include "base/file.h"
+#include "base/module.h"
 #include "report/text.h"
 #include "study/study.h"
-#include "study/task.h"
+
+#include <limits.h>
+#include <unistd.h>
 
 enum { MAX_BYTES = 32 << 20 };
+
+char *hvi_study_find_file(const char *name) {
+  char here[PATH_MAX], built[PATH_MAX + 16] = "", installed[PATH_MAX + 16] = "";
+  if (hvi_program_folder(here)) {
+    snprintf(built, sizeof built, "%s/../data", here);
+    snprintf(installed, sizeof installed, "%s/../share/hvi", here);
+  }
+  if (access(name, R_OK) == 0) return hvi_copy_text(name);
+  const char *const folders[] = {getenv("HVI_DATA"), "data", built, installed};
+  for (size_t i = 0; name[0] != '/' && i < sizeof folders / sizeof *folders; i++) {
+    char *path = folders[i] && *folders[i] ? hvi_path_join(folders[i], name, "") : NULL;
+    if (path && access(path, R_OK) == 0) return path;
+    hvi_free(path);
+  }
+  return NULL;
+}
 
 /* From the working folder, beside the program, or where data are; hvi_free it. */
 static char *find(const char *id) {

@@ -18,12 +18,10 @@
 #include "io/yaml.h"
 #include "report/claims.h"
 #include "report/plot.h"
-#include "study/arm.h"
 #include "study/table.h"
-#include "study/value_plan.h"
 
 #include <hvi/builtin.h>
-#include <hvi/solver.h>
+#include <hvi/evaluate.h>
 
 struct hvi_text;
 struct hvi_gang;
@@ -31,6 +29,76 @@ typedef struct hvi_study hvi_study;
 typedef struct hvi_part hvi_part;
 typedef struct hvi_cell hvi_cell;
 typedef struct hvi_rows hvi_rows;
+
+/*
+ * Arms: the methods that a study compares.
+ *
+ *   - {label: GD(10), method: gd, eta: 0.1, inner: 10, inner_lr: 1, style: 2, highlight: true}
+ *   - {label: Surr 10, method: adamw, inner: 10, inner_lr: 1e-2, at: [{environment: ant, inner_lr: 3e-3}]}
+ *
+ * `at` changes settings where factors of the study have certain levels; `size` is quick or full.
+ */
+enum { HVI_MOST_RATES = 16 };
+
+typedef struct hvi_arm {
+  const char *label, *method;
+  char slug[48]; /* the label as part of a file name, unlike any other's */
+  hvi_settings settings;
+  const hvi_node *at; /* a list of maps: levels, and settings that hold there; NULL: none */
+  size_t style;       /* of its lines; its place in the list unless told otherwise */
+  bool highlight;     /* its path, or its band, is drawn */
+  /* policy evaluation: */
+  bool eta_given, normalise_given;
+  hvi_normalisation normalise; /* instead of the study's, where given */
+  size_t passes;               /* outer steps that each batch serves, as many more of them */
+  size_t times;                /* so many times the study's iterations, on fresh data */
+  hvi_value_spec value;        /* buffer, lambda and returns of it are the arm's own */
+  size_t rate_count;
+  double rates[HVI_MOST_RATES]; /* what hvi_arm_rate is chosen from; none: the study's */
+  double rate;                  /* while it is tuned, instead of the file's; 0: the file's */
+} hvi_arm;
+
+/* Reads one arm, whose method may be one of the rules. */
+hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const *rules,
+                         const char *origin, hvi_error *err);
+/* What is tuned: a gradient method's inner_lr, lm's damping, the eta of everything else; and its
+ * key. */
+double *hvi_arm_rate(hvi_settings *s, const char **key);
+
+/* "GD(10)" becomes "gd-10": text as part of a file's name. */
+void hvi_slug(char *slug, size_t size, const char *text);
+
+/* The key `value` of a study: environments, network, data and tuning; plan.c, as methods. */
+typedef struct hvi_value_environment {
+  const char *environment, *policy, *testset;
+  /* a quick run without the test set makes one of this size; 0 states: it does not */
+  hvi_testset_settings stand_in;
+  double clocks[8]; /* steps a second of other simulators, in the order of the plan's names */
+  size_t clock_count;
+} hvi_value_environment;
+
+enum { HVI_MOST_ENVIRONMENTS = 4, HVI_MOST_CLOCKS = 8 };
+
+typedef struct hvi_value_plan {
+  size_t environment_count;
+  hvi_value_environment environments[HVI_MOST_ENVIRONMENTS];
+  /* What every cell starts from: hidden, gamma, draw (offline at random, or all of the data at
+   * once), normalise and per_decade are the file's. */
+  hvi_evaluation_spec spec;
+  const char *clock_names[HVI_MOST_CLOCKS + 2]; /* the one that is run first; ending in NULL */
+  bool gap;                                     /* offline: the Bellman gap is measured */
+  double checkpoint;                            /* seconds between checkpoints of a cell */
+  /* tuning: seeds tune_first, tune_first + 1, ..., none of them reported */
+  size_t tune_seeds, tune_first;
+  const char *tuned; /* how the file's rates were found; NULL: not said */
+  size_t rate_count;
+  double rates[HVI_MOST_RATES];
+} hvi_value_plan;
+
+hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
+                                hvi_error *err);
+/* The tables that methods and the key are read by, ending in NULL. */
+extern const hvi_setting_table *const hvi_plan_tables[];
 
 /* How much to do. */
 typedef struct hvi_scale {
@@ -101,8 +169,6 @@ typedef struct hvi_kind {
    * cells before anything is written; optional. */
   hvi_status (*extend)(hvi_study *study, hvi_part *part, hvi_error *err);
   hvi_status (*derive)(hvi_study *study, hvi_part *part, hvi_error *err);
-  /* Claims that no expression can say; optional. */
-  hvi_status (*judge)(hvi_study *study, hvi_part *part, hvi_error *err);
   /* Why a level of `environment` could not be run; NULL: it was. Optional. */
   const char *(*missing)(const hvi_part *part, const char *level);
 } hvi_kind;
@@ -114,6 +180,7 @@ extern const hvi_kind *const hvi_kinds[];
 struct hvi_part {
   const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
   const hvi_kind *kind;
+  const hvi_node *map;     /* of the file, or of its list of parts */
   const char *split;       /* factors with a CSV for each level; NULL: as the kind's tables */
   const char *problem;     /* built in, or a file beside the experiment's; NULL: none */
   char *problem_path;      /* of such a file */
@@ -202,6 +269,10 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
  * best; hvi_free the text. tune.c */
 hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
                           hvi_error *err);
+/* A file of data as named, under $HVI_DATA, under ./data, or beside the program: in ../data for one
+ * built in a source tree, in ../share/hvi for one that is installed; hvi_free it. NULL: it is nowhere.
+ * shipped.c */
+char *hvi_study_find_file(const char *name);
 /* Adds the result at full size that came with the program, where there is one, to a quick one of a
  * built-in study, and copies what a page shows of it to OUT/ID/full. shipped.c */
 void hvi_study_attach_full(hvi_claims *claims, const char *out);

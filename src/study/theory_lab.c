@@ -97,7 +97,7 @@ static bool placed_step(const hvi_optimizer_settings *s, double *state, hvi_surr
     hvi_vec_copy(l->next->theta, aim, n);
   } else {
     subtract(gap, l->now->z, aim, n);
-    if (!hvi_least_squares_solve(delta, s, 0.0, gap + n, l, gap)) return false;
+    if (!hvi_least_squares_solve(delta, s, 0.0, false, gap + n, l, gap)) return false;
     for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - delta[i];
   }
   hvi_surrogate_probe(l);
@@ -112,15 +112,10 @@ static const hvi_optimizer placed = {.name = "placed",
                                      .step = placed_step};
 
 hvi_settings hvi_lab_settings(const hvi_placement *placement, double eta, size_t steps) {
-  hvi_settings s = hvi_method_settings("gd");
-  s.rounding = false;
+  hvi_settings s = hvi_settings_to_end("gd", eta, steps);
   s.optimizer = &placed;
   s.inner.context = placement;
   s.keep_state = true; /* counts the outer steps */
-  s.eta = eta;
-  s.max_outer = steps;
-  s.stall_window = 0;
-  s.growth_bound = 0.0;
   return s;
 }
 
@@ -219,18 +214,11 @@ static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
 
 /* A method, and those levels that are settings of it. */
 static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
-  const char *method = hvi_cell_word(c, "method");
   hvi_settings *s = &lab->settings;
-  *s = hvi_method_settings("gd");
-  s->rounding = false;
-  if (method && !hvi_method_apply(s, method, NULL))
-    return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
+  *s = hvi_settings_to_end("gd", lab->eta, c->part->scale.iterations);
+  HVI_TRY(hvi_cell_apply_method(s, c, err));
   HVI_TRY(hvi_cell_hand_on(s, c, "alpha eta", err));
   if (!isnan(lab->alpha)) s->inner.error_alpha = lab->alpha;
-  s->eta = lab->eta;
-  s->max_outer = c->part->scale.iterations;
-  s->stall_window = 0;
-  s->growth_bound = 0.0;
   return HVI_OK;
 }
 

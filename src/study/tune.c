@@ -48,12 +48,7 @@ static void set_grid(hvi_arm *arm, const hvi_part *p) {
     memcpy(arm->rates, p->value->rates, sizeof arm->rates);
   }
   if (arm->rate_count == 1) arm->rate_count = 0;
-  for (size_t i = 1; i < arm->rate_count; i++)
-    for (size_t k = i; k > 0 && arm->rates[k] < arm->rates[k - 1]; k--) {
-      const double rate = arm->rates[k];
-      arm->rates[k] = arm->rates[k - 1];
-      arm->rates[k - 1] = rate;
-    }
+  arm->rate_count = hvi_stats_distinct(arm->rates, arm->rate_count);
 }
 
 static bool has_grid(const hvi_study *study) {
@@ -115,12 +110,9 @@ static hvi_status expand(hvi_part *p, const hvi_part *grids, hvi_error *err) {
 /* The median of the loss ratios of all rows that have one; into work. */
 static double median_ratio(const hvi_runs *r, double *work) {
   const size_t column = hvi_table_find(r->table, "ratio");
-  size_t n = 0;
-  for (size_t i = 0; i < r->start[r->seeds]; i++) {
-    const double ratio = hvi_table_get(r->table, r->row[i], column);
-    if (isfinite(ratio)) work[n++] = ratio;
-  }
-  return hvi_stats_quantile(work, n, 0.5);
+  const size_t n = r->start[r->seeds];
+  for (size_t i = 0; i < n; i++) work[i] = hvi_table_get(r->table, r->row[i], column);
+  return hvi_stats_finite_quantile(work, n, 0.5);
 }
 
 static hvi_status sum_up(trial *t, hvi_study *study, const hvi_part *p, size_t method,

@@ -72,10 +72,8 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
 
 /* Of what is finite in x[n]; NaN: nothing is. */
 static double quantile(const double *x, size_t n, double q, double *scratch) {
-  size_t kept = 0;
-  for (size_t i = 0; i < n; i++)
-    if (isfinite(x[i])) scratch[kept++] = x[i];
-  return hvi_stats_quantile(scratch, kept, q);
+  hvi_vec_copy(scratch, x, n);
+  return hvi_stats_finite_quantile(scratch, n, q);
 }
 
 static double largest(const double *x, size_t from, size_t to) {
@@ -222,10 +220,6 @@ static bool is_open(const hvi_inspection *i, const trend *t) {
 
 #define TELL(i, ...) hvi_append((i)->explanation, sizeof(i)->explanation, __VA_ARGS__)
 
-static const char *quantity(const hvi_inspection *i) {
-  return i->by_residual ? "the squared residual" : "|z-z*|^2";
-}
-
 static double value_of(const hvi_inspection *i, const char *name) {
   const hvi_rates *r = &i->rates;
   const struct {
@@ -277,7 +271,7 @@ static void recite(char *text, size_t size, const hvi_inspection *i, const char 
     if (sscanf(sentence, "{%15[a-z0-9_]:%d}%n", name, &digits, &length) == 2)
       hvi_append(text, size, "%.*g", digits, value_of(i, name));
     else if (*sentence == '{') /* {what} */
-      hvi_append(text, size, "%s", quantity(i));
+      hvi_append(text, size, "%s", i->by_residual ? "the squared residual" : "|z-z*|^2");
     sentence += length ? (size_t)length : strcspn(sentence, "}\n") + (*sentence == '{');
   }
 }
@@ -340,12 +334,6 @@ static void tell_variants(hvi_inspection *i, const hvi_settings *s) {
   }
 }
 
-/* Why settings that the theorem does not cover do well all the same. */
-static void tell_luck(hvi_inspection *i) {
-  const bool errs = i->obstacle == HVI_OBSTACLE_ALPHA || i->obstacle == HVI_OBSTACLE_ALPHA_MAX;
-  if (i->converging && errs) tell(i, i->step_share < 0.95 ? "shorter" : "milder");
-}
-
 /* Without advice of its own an obstacle asks for a smaller eta, should the run not converge. */
 static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
   char *text = i->advice;
@@ -371,10 +359,12 @@ static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
 /* `stuck`: the inner solves have ceased to make progress, and not because the loop has arrived. */
 static void explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings *s, bool stuck,
                     bool open) {
+  const bool errs = i->obstacle == HVI_OBSTACLE_ALPHA || i->obstacle == HVI_OBSTACLE_ALPHA_MAX;
   tell_obstacle(i, p);
   tell_run(i, stuck, open);
   if (i->variant_count > 0 && !stuck) tell_variants(i, s);
-  tell_luck(i);
+  /* why settings that the theorem does not cover do well all the same */
+  if (i->converging && errs) tell(i, i->step_share < 0.95 ? "shorter" : "milder");
   if (s->floor == HVI_FLOOR_ESTIMATED && !s->baseline) tell(i, "floors");
   advise(i, s, stuck);
 }

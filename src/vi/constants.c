@@ -24,13 +24,7 @@ void hvi_matrix_whiten(double *A, const double *L, size_t k) {
   for (int side = 0; side < 2; side++) {
     /* rows of A are columns of A': L^-1 on each gives (L^-1 A')' = A L^-T, then the other side */
     for (size_t i = 0; i < k; i++) hvi_lower_solve(L, A + i * k, k);
-    for (size_t i = 0; i < k; i++) {
-      for (size_t j = 0; j < i; j++) {
-        const double swap = A[i * k + j];
-        A[i * k + j] = A[j * k + i];
-        A[j * k + i] = swap;
-      }
-    }
+    hvi_dense_transpose(A, k);
   }
 }
 
@@ -134,8 +128,7 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
   const size_t most = SAMPLED_OUTPUTS / n, least = most > LEAST_PAIRS ? most : LEAST_PAIRS;
   const bool basis = n <= DENSE_LIMIT;
   if (!p->theta0)
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s has no start to sample F around",
-                         p->ops->name);
+    return hvi_error_unsupported(err, "%s has no start to sample F around", p->ops->name);
   HVI_OWN double *dz = hvi_alloc_doubles((basis ? n * n : 0) + 4 * n + d + p->model->cache);
   if (!dz) return hvi_error_memory(err, "sampling the operator");
   double *df = dz + n, *y = df + n, *fy = y + n, *theta = fy + n, *cache = theta + d;

@@ -348,16 +348,17 @@ static void groups_of_methods(void **state) {
   double y[SEEDS];
   for (size_t s = 0; s < SEEDS; s++) y[s] = end_of(1, s);
   check_sample("lowest(error, 'surrogate')", y, 1e-12);
-  hvi_quantity q = eval("best(error, 'surrogate', outer, 20)", &scope, NULL);
-  assert_string_equal(q.which, "Surr 10");
+  hvi_findings f;
+  hvi_quantity q = eval("best(error, 'surrogate', outer, 20)", &scope, &f);
+  assert_string_equal(f.items[0].name, "Surr 10");
   hvi_quantity_free(&q);
   /* by seconds TD(0) is ahead of λ, and of what diverges */
-  q = eval("best(error, 'others', seconds, 4)", &scope, NULL);
-  assert_string_equal(q.which, "TD(0)");
+  q = eval("best(error, 'others', seconds, 4)", &scope, &f);
+  assert_string_equal(f.items[0].name, "TD(0)");
   check_near(q.sample[2], end_of(0, 2), 1e-9);
   hvi_quantity_free(&q);
-  q = eval("lowest(error, 'others')", &scope, NULL);
-  assert_string_equal(q.which, "λ = 0.9");
+  q = eval("lowest(error, 'others')", &scope, &f);
+  assert_string_equal(f.items[0].name, "λ = 0.9");
   hvi_quantity_free(&q);
   expect_truth(&scope, "lowest(error, 'surrogate') < lowest(error, 'others')", HVI_TRUE);
 }

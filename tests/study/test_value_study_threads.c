@@ -1,7 +1,7 @@
 /* Policy evaluation as a study, on lqr: streams, threads, resuming, sharing, tuning, missing data. */
 #include "study/running.h"
 
-#include "study/task.h"
+#include "study/study.h"
 #include "support/claims.h"
 
 static const char lqr[] =

@@ -1,9 +1,8 @@
 /* Reads a game from YAML: layers, starts, sets, payoffs, regularisers, into an hvi_game_spec. */
-#include "problems/games/file.h"
+#include "problems/document.h"
 
 #include "base/base.h"
 #include "base/number.h"
-#include "io/yaml.h"
 #include "model/stack.h"
 #include "problems/games/game.h"
 

@@ -27,7 +27,7 @@
  */
 #include "base/base.h"
 #include "base/embedded.h"
-#include "problems/games/file.h"
+#include "problems/document.h"
 #include "problems/games/game.h"
 #include "problems/options.h"
 

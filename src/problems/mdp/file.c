@@ -2,7 +2,6 @@
 #include "base/base.h"
 #include "problems/mdp/mdp.h"
 
-#include "io/yaml.h"
 #include "num/vec.h"
 #include "problems/document.h"
 

@@ -149,10 +149,11 @@ static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
   for (size_t i = 0; i < m->n; i++)
     if (!(m->law[i] > 0.0)) return complain_small(err);
   if (change <= acceptable) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "the chain mixes too slowly for its stationary law to be found: |xi P - xi| "
-                       "stays at %.2g; with states numbered so that P is banded it would be",
-                       change);
+  return hvi_error_unsupported(
+      err,
+      "the chain mixes too slowly for its stationary law to be found: |xi P - xi| "
+      "stays at %.2g; with states numbered so that P is banded it would be",
+      change);
 }
 
 static hvi_status find_law(hvi_mdp *m, hvi_error *err) {
@@ -321,10 +322,11 @@ static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
   const double error = error_of(m, v, work);
   /* a few units of rounding, or an error of 1e-12 in the values, whichever is easier */
   if (error <= fmax(1e-14, 1e-12 * (1.0 - m->gamma))) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "the values of the process were not found: |T v - v| stays at %.2g |v| with "
-                       "gamma = %.10g",
-                       error, m->gamma);
+  return hvi_error_unsupported(
+      err,
+      "the values of the process were not found: |T v - v| stays at %.2g |v| with "
+      "gamma = %.10g",
+      error, m->gamma);
 }
 
 /* v_pi, and K y = L^-1 b,  theta = L^-T y = mix y */

@@ -1,5 +1,5 @@
 /*
- * The equations of LSTD on the last layer of a value network (src/outer/lstd.c), from rows of all
+ * The equations of LSTD on the last layer of a value network (src/outer/accelerate.c), from rows of all
  * the data that draws have gone through.
  *
  *   x_i = scale (phi(s_i), 1),   d_i = x_i - gamma f_i x(s'_i),   z_i = x_i + gamma lambda z_{i-1}
@@ -10,7 +10,7 @@
  *
  * Features are those of theta as it is, so that a step costs a pass over its rows. A run may have
  * gone through more rows than a step is to look at. Chunks of them are then taken, in two strata.
- * The rarest (rare.c) are taken always, with weight 1; of the others every so manieth, not the same ones
+ * The rarest (sample.c) are taken always, with weight 1; of the others every so manieth, not the same ones
  * at the next draw, with a weight that makes up for those that are not.
  */
 #include "base/base.h"

@@ -25,7 +25,7 @@ typedef struct hvi_value {
   size_t usable_count;
 } hvi_value;
 
-/* The rarest chunks of rows, the rarest first; rare.c. */
+/* The rarest chunks of rows, the rarest first; sample.c. */
 typedef struct hvi_value_rare {
   double *rarity;      /* [most] */
   size_t *chunk;       /* [most] */

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "problems/games/file.h"
+#include "problems/document.h"
 #include "problems/games/game.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "support/starve.h"
 
-#include "problems/games/file.h"
+#include "problems/document.h"
 
 static hvi_status make_pennies(const void *context, hvi_problem **p, hvi_error *err) {
   (void)context;
