@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "json.h"
 #include "outer/solver.h"
+#include "share.h"
 
 HVI_RELEASE(hvi_solver)
 
@@ -189,19 +190,6 @@ static const char *complaint(const run *r) {
   return "";
 }
 
-/* A word as a shell reads it. */
-static void add_word(hvi_text *t, const char *word) {
-  const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                           "0123456789_-+=.,/:%@") == strlen(word);
-  hvi_text_add(t, plain ? " " : " '");
-  for (const char *c = word; *c; c++)
-    if (*c == '\'')
-      hvi_text_add(t, "'\\''");
-    else
-      hvi_text_pad(t, *c, 1);
-  hvi_text_add(t, plain ? "" : "'");
-}
-
 static void add_option(hvi_text *t, const hvi_arg *a) {
   char text[16] = "";
   const bool flag = a->kind == HVI_SETTING_FLAG;
@@ -209,7 +197,7 @@ static void add_option(hvi_text *t, const hvi_arg *a) {
   const hvi_texts one = {1, {a->given}}, *texts = a->repeats ? a->to : &one;
   for (size_t i = 0; i < texts->count; i++) {
     hvi_text_add(t, " --%s%s", strcmp(text, "no") == 0 ? "no-" : "", a->option + 2);
-    if (!flag) add_word(t, texts->items[i]);
+    if (!flag) hvi_text_word(t, texts->items[i]);
   }
 }
 
@@ -217,7 +205,7 @@ static void add_option(hvi_text *t, const hvi_arg *a) {
 static char *inspect_command(const hvi_solve *s) {
   hvi_text t = {0};
   hvi_text_add(&t, "hvi inspect");
-  add_word(&t, s->setup.name);
+  hvi_text_word(&t, s->setup.name);
   for (size_t i = 0; i < s->shared_options; i++)
     if (s->args->rows[i].given) add_option(&t, &s->args->rows[i]);
   return hvi_text_take(&t);
