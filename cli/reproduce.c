@@ -158,7 +158,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");
-  HVI_STEP(hvi_share_begin(&s->out, &j.folder, false));
+  HVI_STEP(hvi_share_begin(&s->out, &j.folder, false, true));
   if (j.tune && hvi_shared.parts) return hvi_misuse("--tune and --part exclude each other");
   if (j.device.asked != HVI_ON_CPU) HVI_STEP(hvi_share_refuse("--device"));
   HVI_STEP(open_device(&j));

@@ -81,7 +81,7 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
   if (!job->policy_path) return hvi_misuse("the policy is missing: --policy FILE");
   if (!job->result && !job->out) return hvi_misuse("the file to write is missing: --out FILE");
   if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
-  if (job->out) HVI_STEP(hvi_share_begin(&job->out, &job->part, true));
+  if (job->out) HVI_STEP(hvi_share_begin(&job->out, &job->part, true, job->resume || job->fresh));
   if (!hvi_talk.follows) HVI_STEP(hvi_output_check(job->out, job->mark));
   HVI_CALL(hvi_task_open(&job->task, env_name, job->policy_path, &job->policy, &hvi_fault));
   hvi_say_policy(job->task.policy);

@@ -119,7 +119,7 @@ static int parse_part(void) {
   return HVI_EXIT_DONE;
 }
 
-int hvi_share_begin(const char **out, char **made, bool file) {
+int hvi_share_begin(const char **out, char **made, bool file, bool begins) {
   if (!own.asked) return HVI_EXIT_DONE;
   HVI_STEP(parse_part());
   HVI_OWN char *folder = hvi_join_texts(
@@ -130,7 +130,7 @@ int hvi_share_begin(const char **out, char **made, bool file) {
   *out = *made;
   if (hvi_talk.follows) return HVI_EXIT_DONE;
   HVI_CALL(hvi_folder_make(folder, &hvi_fault));
-  HVI_CALL(write_part("", false, &hvi_fault));
+  if (begins || access(own.path, F_OK) != 0) HVI_CALL(write_part("", false, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 

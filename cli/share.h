@@ -25,8 +25,8 @@ int hvi_share_refuse(const char *what);
 /* Adds --part. */
 void hvi_args_part(hvi_args *args);
 /* Before the work: where --part is given, *out becomes the part's folder, or a file of that name in
- * it; hvi_free *made at the end. */
-int hvi_share_begin(const char **out, char **made, bool file);
+ * it; hvi_free *made at the end. begins: it takes up or replaces what is there of an earlier run. */
+int hvi_share_begin(const char **out, char **made, bool file, bool begins);
 /* The part is finished; `settings` says what it was made with. */
 int hvi_share_end(const char *settings);
 

@@ -382,11 +382,15 @@ static int solve_one(const hvi_solve *s) {
 /* What makes no sense for many instances, or only for them. */
 static int check_options(const hvi_solve *s, const hvi_args *args) {
   static const char *const single[] = {"instance", "theta0", "trace",      "log",
-                                       "plot",     "save",   "checkpoint", NULL};
+                                       "plot",     "save",   "checkpoint-every", NULL};
   if (s->ensemble == 0) {
-    if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
-    return hvi_misuse("--jobs goes with --ensemble");
+    for (int part = 0; part < 2; part++)
+      if (hvi_args_given(args, part ? "part" : "jobs"))
+        return hvi_misuse("--%s goes with --ensemble", part ? "part" : "jobs");
+    return hvi_share_refuse("a solve of one instance");
   }
+  if (!s->checkpoint && (hvi_args_given(args, "part") || s->resume || s->fresh))
+    return hvi_misuse("--part, --resume and --fresh go with --checkpoint");
   for (size_t i = 0; single[i]; i++) {
     if (!hvi_args_given(args, single[i])) continue;
     return hvi_misuse("--%s is for one instance and does not go with --ensemble", single[i]);
@@ -406,8 +410,9 @@ int hvi_cli_solve(int argc, char **argv) {
   hvi_args_add(&args,
       {.name = "many instances"},
       {"ensemble", 0, HVI_SETTING_COUNT, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
-      {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
-      {.name = "output"});
+      {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"});
+  hvi_args_part(&args);
+  hvi_args_add(&args, {.name = "output"});
   hvi_args_json(&args);
   hvi_args_add(&args,
       {"trace", 0, HVI_SETTING_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost, theta while it is short, and z"},
