@@ -64,14 +64,15 @@ static void check_complete(merge *m) {
     const hvi_part_file *found = NULL;
     for (const hvi_part_file *p = m->parts; p < m->parts + m->count; p++) {
       if (p->part != k) continue;
-      if (found) tell(m, hvi_format("'%s' and '%s' are the same part, %zu of %zu", found->folder,
-                                    p->folder, k, p->parts));
+      if (found)
+        tell(m, hvi_format("'%s' and '%s' are the same part, %zu of %zu", found->folder, p->folder,
+                           k, p->parts));
       found = p;
     }
     if (found && found->finished) continue;
     HVI_OWN char *command =
-        command_of(found ? found : m->parts, hvi_format(" --part %zu/%zu%s", k, m->parts->parts,
-                                                        found ? " --resume" : ""));
+        command_of(found ? found : m->parts,
+                   hvi_format(" --part %zu/%zu%s", k, m->parts->parts, found ? " --resume" : ""));
     tell(m, hvi_format("part %zu of %zu is %s: %s", k, m->parts->parts,
                        found ? "not finished" : "missing", command ? command : ""));
   }
@@ -96,7 +97,8 @@ static int read_parts(merge *m, const hvi_args *args) {
 
 int hvi_cli_merge(int argc, char **argv) {
   const char *out = NULL;
-  hvi_args args = {argv[0], "DIR... [OPTION]...", .min = 1, .max = MOST, .operand = "part's folder"};
+  hvi_args args = {argv[0], "DIR... [OPTION]...", .min = 1, .max = MOST,
+                   .operand = "part's folder"};
   hvi_args_add(&args, {"out", 'o', HVI_SETTING_TEXT, &out, .value = "NAME",
                        .help = "where the whole goes (as the command of the parts says)"});
   hvi_args_force(&args);
@@ -108,7 +110,8 @@ int hvi_cli_merge(int argc, char **argv) {
   const hvi_part_file *first = m.parts;
   size_t count = 0;
   for (; count < first->word_count; count++) words[count] = hvi_copy_text(first->words[count]);
-  if (out) words[count++] = hvi_copy_text(strcmp(words[0], "solve") == 0 ? "--checkpoint" : "--out");
+  if (out)
+    words[count++] = hvi_copy_text(strcmp(words[0], "solve") == 0 ? "--checkpoint" : "--out");
   if (out) words[count++] = hvi_copy_text(out);
   words[count] = NULL;
   hvi_shared.from = m.folders;

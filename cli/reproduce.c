@@ -15,9 +15,9 @@ typedef struct job {
   hvi_study_settings settings;
   hvi_device_options device;
   hvi_made made;
-  bool tune; /* rates instead of results */
-  bool code; /* files may name code */
-  char *folder;      /* of a part */
+  bool tune;          /* rates instead of results */
+  bool code;          /* files may name code */
+  char *folder;       /* of a part */
   hvi_text made_with; /* settings of what is finished of it */
   size_t count, finished;
   hvi_study *experiments[MOST];
@@ -109,7 +109,8 @@ static int run_all(job *j) {
     HVI_STEP(hvi_output_check_in(j->settings.out, "index.html", "<title>hvi reproduce<"));
   }
   for (size_t i = 0; i < j->count && !code; i++) code = run_one(j, j->experiments[i]);
-  if (!code && !j->made_with.failed) code = hvi_share_end(j->made_with.data ? j->made_with.data : "");
+  if (!code && !j->made_with.failed)
+    code = hvi_share_end(j->made_with.data ? j->made_with.data : "");
   const int printed = print_table(j);
   if (code != HVI_EXIT_INTERRUPTED) return code ? code : printed;
   if (j->tune) return hvi_complain(code, "interrupted; --resume goes on from here");

@@ -122,8 +122,8 @@ static int parse_part(void) {
 int hvi_share_begin(const char **out, char **made, bool file, bool begins) {
   if (!own.asked) return HVI_EXIT_DONE;
   HVI_STEP(parse_part());
-  HVI_OWN char *folder = hvi_join_texts(
-      *out, hvi_format(".part-%zu-of-%zu", hvi_shared.part + 1, hvi_shared.parts));
+  HVI_OWN char *folder =
+      hvi_join_texts(*out, hvi_format(".part-%zu-of-%zu", hvi_shared.part + 1, hvi_shared.parts));
   *made = folder ? hvi_path_join(folder, file ? hvi_base_name(*out) : "", "") : NULL;
   own.path = folder ? hvi_path_join(folder, "part", "") : NULL;
   if (!*made || !own.path) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for a path");
@@ -156,8 +156,8 @@ hvi_status hvi_part_read(hvi_part_file *p, const char *folder, hvi_error *err) {
   p->settings = hvi_tensors_note(t, "about");
   p->finished = end && strcmp(end, "yes") == 0;
   while (p->word_count + 1 < HVI_PART_WORDS &&
-         (p->words[p->word_count] =
-              hvi_tensors_note(t, hvi_format("word %zu", p->word_count))) != NULL)
+         (p->words[p->word_count] = hvi_tensors_note(t, hvi_format("word %zu", p->word_count))) !=
+             NULL)
     p->word_count++;
   if (((hvi_tensors_owner *)t->owned)->checked && p->line && p->settings && p->word_count &&
       strncmp(p->line, KIND, strlen(KIND)) == 0 && which &&

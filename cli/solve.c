@@ -381,8 +381,8 @@ static int solve_one(const hvi_solve *s) {
 
 /* What makes no sense for many instances, or only for them. */
 static int check_options(const hvi_solve *s, const hvi_args *args) {
-  static const char *const single[] = {"instance", "theta0", "trace",      "log",
-                                       "plot",     "save",   "checkpoint-every", NULL};
+  static const char *const single[] = {"instance", "theta0",           "trace", "log", "plot",
+                                       "save",     "checkpoint-every", NULL};
   if (s->ensemble == 0) {
     for (int part = 0; part < 2; part++)
       if (hvi_args_given(args, part ? "part" : "jobs"))

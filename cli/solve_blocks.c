@@ -125,8 +125,8 @@ static hvi_status open_journal(blocks *b, hvi_error *err) {
   for (size_t i = 0; i < s->set.count; i++) hvi_text_add(&t, "; %s", s->set.items[i]);
   hvi_text_settings(&t, hvi_settings_table(), &s->settings, hvi_method_family(&s->settings));
   if (t.failed) return hvi_error_memory(err, "the settings of an ensemble");
-  hvi_kept head = {.kind = "run of an ensemble", .about = t.data,
-                   .accept_other_bits = a->accept_other_bits};
+  hvi_kept head = {
+      .kind = "run of an ensemble", .about = t.data, .accept_other_bits = a->accept_other_bits};
   const hvi_journal_rule rule = a->fresh || hvi_shared.from_count ? HVI_JOURNAL_FRESH
                                 : a->resume                       ? HVI_JOURNAL_RESUME
                                                                   : HVI_JOURNAL_NEW;

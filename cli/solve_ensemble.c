@@ -168,8 +168,9 @@ int hvi_solve_ensemble(const hvi_solve *s) {
     HVI_STEP(hvi_share_begin(&blocks.checkpoint, &made, true, s->resume || s->fresh));
     HVI_CALL(hvi_progress_end(
         hvi_solve_blocks(&e, &stopped, &blocks, &settings, make_instance, &hvi_fault)));
-    if (stopped) return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted%s",
-                                     s->checkpoint ? "; --resume goes on from here" : "");
+    if (stopped)
+      return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted%s",
+                          s->checkpoint ? "; --resume goes on from here" : "");
     if (!e) return hvi_share_end("");
   } else {
     HVI_CALL(hvi_progress_end(

@@ -84,7 +84,8 @@ static uint64_t hash_functions(void) {
   uint64_t hash = HVI_HASH_START;
   for (int i = 1; i <= 256; i++) {
     const double x = 0.0173 * i;
-    const double y[] = {sin(x), cos(x), exp(x), log(x), tanh(x), pow(x, 1.7), (double)expf((float)x)};
+    const double y[] = {
+        sin(x), cos(x), exp(x), log(x), tanh(x), pow(x, 1.7), (double)expf((float)x)};
     hash = hvi_hash_bytes(hash, y, sizeof y);
   }
   return hash;

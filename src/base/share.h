@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 typedef struct hvi_share {
-  size_t part, parts; /* units part, part + parts, ...; parts 0: all */
-  size_t from_count;  /* a merge: */
-  const char **from;  /* [from_count] folders of parts */
+  size_t part, parts;      /* units part, part + parts, ...; parts 0: all */
+  size_t from_count;       /* a merge: */
+  const char **from;       /* [from_count] folders of parts */
   struct hvi_ranks *ranks; /* NULL: this process alone */
 } hvi_share;
 

@@ -34,8 +34,7 @@ static void fail(crew *c, size_t unit, hvi_status status, const char *text) {
 static void deliver(crew *c, size_t unit, hvi_status status, const hvi_bytes *bytes,
                     hvi_error *why) {
   if (!status && bytes->size == 0) c->stopped = true;
-  if (!status && bytes->size > 0)
-    status = c->work->accept(c->work->context, unit, bytes, why);
+  if (!status && bytes->size > 0) status = c->work->accept(c->work->context, unit, bytes, why);
   if (status) fail(c, unit, status, why->text);
 }
 

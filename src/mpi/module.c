@@ -1,6 +1,6 @@
 /* The module `mpi`: messages between the processes that mpirun starts. */
-#include "base/base.h"
 #include "base/module.h"
+#include "base/base.h"
 #include "base/ranks.h"
 
 #include <hvi/version.h>
@@ -49,9 +49,9 @@ static bool probe(size_t *from, size_t *size) {
 }
 
 static hvi_status receive(size_t from, void *bytes, size_t size, hvi_error *err) {
-  return check(MPI_Recv(bytes, (int)size, MPI_BYTE, (int)from, TAG, MPI_COMM_WORLD,
-                        MPI_STATUS_IGNORE),
-               "receive", err);
+  return check(
+      MPI_Recv(bytes, (int)size, MPI_BYTE, (int)from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+      "receive", err);
 }
 
 static void leave(void) { MPI_Finalize(); }
@@ -66,5 +66,5 @@ static const char *needs_version(void) {
 
 static const hvi_ranks_functions functions = {join, send_bytes, probe, receive, leave};
 
-HVI_API const hvi_module hvi_module_table = {
-    HVI_MODULE_ABI, "mpi", hvi_version, "MPI", needs_version, NULL, &functions};
+HVI_API const hvi_module hvi_module_table = {HVI_MODULE_ABI, "mpi", hvi_version, "MPI",
+                                             needs_version,  NULL,  &functions};

@@ -30,7 +30,7 @@ typedef struct hvi_rollout_run {
   hvi_notes notes;            /* settings, and what came out */
   hvi_journal *journal;       /* NULL: records stay in memory */
   bool written;
-  bool follows; /* another rank has journal and file */
+  bool follows;         /* another rank has journal and file */
   pthread_mutex_t lock; /* of what follows */
   size_t steps;         /* environment steps */
   size_t done;          /* of `total`, with those that turned out not to be needed */

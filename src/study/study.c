@@ -38,6 +38,8 @@ typedef struct session {
   hvi_study *study;
   hvi_part *part;
   hvi_units *units; /* of the part */
+  size_t *here,
+      last; /* [cells] cells of each group under way on a rank that follows, the latest group */
   hvi_journal *journal;
   pthread_mutex_t lock;
   double total, done; /* costs of cells */
@@ -149,6 +151,19 @@ static hvi_status pack(hvi_bytes *bytes, const hvi_cell *c, const hvi_rows *rows
   return !about || t.failed ? hvi_error_memory(err, "the result of a cell") : HVI_OK;
 }
 
+/* A rank that follows is not told when a group is finished: it leaves one for another. */
+static void follow_group(session *s, const hvi_cell *c, bool begins) {
+  const hvi_kind *k = c->part->kind;
+  if (!s->here || !k->leave) return;
+  const size_t group = k->group(c), before = s->last;
+  pthread_mutex_lock(&s->lock);
+  s->here[group] += begins ? 1 : (size_t)-1;
+  if (begins) s->last = group;
+  if (begins && before != group && !s->here[before]) k->leave(s->part, before);
+  if (!begins && before != group && !s->here[group]) k->leave(s->part, group);
+  pthread_mutex_unlock(&s->lock);
+}
+
 static hvi_status run_cell(void *context, size_t index, size_t worker, hvi_bytes *bytes,
                            hvi_error *err) {
   (void)worker;
@@ -159,7 +174,9 @@ static hvi_status run_cell(void *context, size_t index, size_t worker, hvi_bytes
   hvi_rows rows = {.kind = s->part->kind};
   c.watch = &watch;
   if (!hvi_cell_tick(&c, 0.0)) return HVI_OK;
+  follow_group(s, &c, true);
   hvi_status status = s->part->kind->run(&c, &rows, err);
+  follow_group(s, &c, false);
   if (!status && !watch.stopped) status = pack(bytes, &c, &rows, err);
   for (size_t k = 0; k < HVI_KIND_TABLES; k++) hvi_text_free(&rows.tables[k]);
   pthread_mutex_lock(&s->lock);
@@ -279,7 +296,10 @@ static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   HVI_OWN hvi_unit *units = hvi_alloc(p->cells, sizeof *units);
   if (!units) return hvi_error_memory(err, "the cells of a study");
   if (alone && hvi_ranks_follows(hvi_share_ranks(o->share))) return HVI_OK;
+  HVI_OWN size_t *here = hvi_ranks_follows(ranks) ? hvi_alloc(p->cells, sizeof *here) : NULL;
   s->part = p;
+  s->here = here;
+  s->last = 0;
   HVI_TRY(list_cells(s, units, err));
   hvi_work work = {s, p->cells, next_cell, run_cell, accept, ranks ? wait_for_cells : NULL};
   const size_t threads = hvi_work_threads(&work, threads_for(p, o));
