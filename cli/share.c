@@ -50,7 +50,7 @@ int hvi_share_open(int argc, char **argv) {
 int hvi_share_close(int code) {
   hvi_ranks *r = hvi_shared.ranks;
   const bool failed = code > HVI_EXIT_SHORT && code != HVI_EXIT_DIVERGED;
-  if (!r || !r->waiting || (failed && !hvi_talk.follows)) return code;
+  if (!r || !r->joined || (failed && !hvi_talk.follows)) return code;
   if (!failed) hvi_fault = (hvi_error){HVI_OK, ""};
   if (failed && !hvi_fault.status) hvi_fault.status = HVI_ERROR_IO;
   const hvi_error own_end = hvi_fault;

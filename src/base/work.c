@@ -13,7 +13,7 @@ typedef struct crew {
   size_t threads;
   pthread_mutex_t lock; /* of what follows, of `next` and of `accept` */
   bool stopped;
-  size_t away;        /* units under way on other ranks */
+  size_t ended;       /* other ranks that have nothing left to do */
   size_t failed_unit; /* the lowest */
   hvi_status status;  /* of it */
   hvi_error error;
@@ -56,111 +56,75 @@ static hvi_status run_thread(void *context, size_t chunk, size_t worker, hvi_err
 }
 
 /* Another rank: each of its threads brings what it has and waits for the next unit. */
-
-static hvi_status bring(crew *c, hvi_ranks_message *m, const void *data, size_t size,
-                        hvi_error *err) {
-  hvi_ranks *r = c->ranks;
-  size_t from, got;
-  HVI_TRY(hvi_ranks_send(r, 0, m, data, size, err));
-  for (size_t empty = 0;; empty++) {
-    HVI_OWN void *nothing = NULL;
-    bool found = false;
-    HVI_TRY(hvi_ranks_poll(r, &found, &from, m, &nothing, &got, err));
-    if (found) return HVI_OK;
-    hvi_ranks_rest(empty);
-  }
-}
-
 static hvi_status run_remote(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)chunk;
   crew *c = context;
-  const uint64_t round = c->ranks->round;
-  hvi_ranks_message m = {.round = round, .unit = HVI_WORK_NONE};
-  HVI_OWN_BY(hvi_free_owned) void *data = NULL;
-  for (size_t size = 0;;) {
+  hvi_letter l = {.head.unit = HVI_WORK_NONE};
+  for (;;) {
+    HVI_OWN char *bytes = l.bytes;
     pthread_mutex_lock(&c->ranks->lock);
-    const hvi_status told = bring(c, &m, data, size, err);
+    hvi_status status = c->ranks->mpi->send(&l, err);
+    if (!status) status = hvi_ranks_wait(c->ranks, &l, err);
     pthread_mutex_unlock(&c->ranks->lock);
-    if (told) return told;
-    if (m.stopped) c->stopped = true;
-    if (m.unit == HVI_WORK_NONE) return HVI_OK;
-    hvi_free(data);
+    if (status) return status;
+    hvi_free(l.bytes);
+    if (l.head.stopped) c->stopped = true;
+    if (l.head.unit == HVI_WORK_NONE) return HVI_OK;
     hvi_error why = {HVI_OK, ""};
-    hvi_bytes bytes = {NULL, 0};
-    m.round = round;
-    m.status = (uint64_t)c->work->run(c->work->context, (size_t)m.unit, worker, &bytes, &why);
-    if (m.status) {
-      hvi_free(bytes.data);
-      bytes = (hvi_bytes){hvi_copy_text(why.text), strlen(why.text)};
-      if (!bytes.data) bytes.size = 0;
+    hvi_bytes made = {NULL, 0};
+    status = c->work->run(c->work->context, (size_t)l.head.unit, worker, &made, &why);
+    if (status) {
+      hvi_free(made.data);
+      made = (hvi_bytes){hvi_copy_text(why.text), strlen(why.text)};
     }
-    data = bytes.data;
-    size = bytes.size;
+    l.head.status = (uint64_t)status;
+    l.bytes = made.data;
+    l.size = made.data ? made.size : 0;
   }
 }
 
 /* The first rank: a thread beside those that compute answers the others. */
-
-static hvi_status answer(crew *c, size_t rank, bool of_now, hvi_error *err) {
-  hvi_ranks_message m = {.round = c->ranks->round, .unit = HVI_WORK_NONE};
-  pthread_mutex_lock(&c->lock);
-  if (of_now) m.unit = take(c, c->threads + rank - 1);
-  m.stopped = of_now && c->stopped;
-  c->away += m.unit != HVI_WORK_NONE;
-  pthread_mutex_unlock(&c->lock);
-  return hvi_ranks_send(c->ranks, rank, &m, NULL, 0, err);
-}
-
-/* What a rank brings and asks for. Who asks for a later round waits for it. */
 static hvi_status serve_one(crew *c, bool *found, hvi_error *err) {
-  hvi_ranks *r = c->ranks;
-  hvi_ranks_message m;
-  HVI_OWN void *data = NULL;
-  size_t from, size;
-  HVI_TRY(hvi_ranks_poll(r, found, &from, &m, &data, &size, err));
+  const hvi_ranks_functions *mpi = c->ranks->mpi;
+  hvi_letter l = {0};
+  HVI_TRY(mpi->receive(&l, found, err));
+  HVI_OWN char *data = l.bytes;
   if (!*found) return HVI_OK;
-  if (m.round == HVI_RANKS_BYE) return hvi_ranks_part(r, from, &m, data, err);
-  if (m.round > r->round) {
-    r->waiting[from] = m.round;
-    return HVI_OK;
-  }
-  if (m.round == r->round && m.unit != HVI_WORK_NONE) {
-    hvi_error why = {HVI_OK, ""};
-    if (m.status)
-      snprintf(why.text, sizeof why.text, "rank %zu: %s", from, data ? (char *)data : "");
-    pthread_mutex_lock(&c->lock);
-    c->away--;
-    deliver(c, (size_t)m.unit, (hvi_status)m.status, &(hvi_bytes){data, size}, &why);
-    pthread_mutex_unlock(&c->lock);
-  }
-  return answer(c, from, m.round == r->round, err);
+  hvi_error why = {HVI_OK, ""};
+  const hvi_status status = (hvi_status)l.head.status;
+  if (status) hvi_error_set(&why, status, "rank %zu: %s", l.rank, data);
+  if (status && l.head.ends) return hvi_error_set(err, status, "%s", why.text);
+  pthread_mutex_lock(&c->lock);
+  c->ended += l.head.ends == HVI_LETTER_DONE;
+  c->ranks->gone += l.head.ends == HVI_LETTER_BYE;
+  if (l.head.unit != HVI_WORK_NONE)
+    deliver(c, (size_t)l.head.unit, status, &(hvi_bytes){data, l.size}, &why);
+  hvi_letter next = {.rank = l.rank};
+  if (!l.head.ends) next.head.unit = take(c, c->threads + l.rank - 1);
+  next.head.stopped = c->stopped;
+  pthread_mutex_unlock(&c->lock);
+  return l.head.ends ? HVI_OK : mpi->send(&next, err);
 }
 
-/* After an error or a signal nobody waits for units that are away. */
+/* After an error or a signal nobody waits for units that are under way elsewhere. */
 static bool is_over(crew *c) {
   pthread_mutex_lock(&c->lock);
   if (c->work->wait && !c->stopped) c->stopped = !c->work->wait(c->work->context);
-  const bool over = c->alone && (c->away == 0 || c->stopped || c->status);
+  const bool over = c->alone && (c->ended == c->ranks->count - 1 || c->stopped || c->status);
   pthread_mutex_unlock(&c->lock);
   return over;
 }
 
 static void *serve(void *context) {
   crew *c = context;
-  hvi_ranks *r = c->ranks;
   hvi_error why = {HVI_OK, ""};
   hvi_status status = HVI_OK;
-  for (size_t k = 1; k < r->count && !status; k++) {
-    if (r->waiting[k] != r->round) continue;
-    r->waiting[k] = 0;
-    status = answer(c, k, true, &why);
-  }
   for (size_t empty = 0; !status;) {
     bool found = false;
     status = serve_one(c, &found, &why);
     empty = found ? 0 : empty + 1;
-    if (!found && !status && empty % 16 == 1 && is_over(c)) break;
-    if (!found && !status) hvi_ranks_rest(empty);
+    if (empty % 16 == 1 && is_over(c)) break;
+    hvi_ranks_rest(empty);
   }
   pthread_mutex_lock(&c->lock);
   if (status) fail(c, 0, status, why.text);
@@ -173,24 +137,30 @@ size_t hvi_work_threads(const hvi_work *work, size_t threads) {
   return threads < work->most ? threads : work->most ? work->most : 1;
 }
 
+/* All begin together, so that nobody asks for units of other work. */
+static hvi_status follow(crew *c, hvi_error *err) {
+  hvi_letter end = {.head = {.unit = HVI_WORK_NONE, .ends = HVI_LETTER_DONE}};
+  HVI_TRY(hvi_parallel_run(c->threads, c->threads, run_remote, c, err));
+  return c->ranks->mpi->send(&end, err);
+}
+
+static hvi_status lead(crew *c, hvi_error *err) {
+  const bool serves = c->ranks && c->ranks->count > 1;
+  pthread_t server;
+  if (serves && pthread_create(&server, NULL, serve, c) != 0)
+    return hvi_error_memory(err, "a thread");
+  hvi_parallel_run(c->threads, c->threads, run_thread, c, NULL);
+  c->alone = true;
+  if (serves) pthread_join(server, NULL);
+  return c->status ? hvi_error_set(err, c->status, "%s", c->error.text) : HVI_OK;
+}
+
 hvi_status hvi_work_run(const hvi_work *work, size_t threads, hvi_ranks *ranks, bool *stopped,
                         hvi_error *err) {
   crew c = {.work = work, .ranks = ranks, .lock = PTHREAD_MUTEX_INITIALIZER};
-  hvi_status status = HVI_OK;
-  pthread_t server;
   c.threads = hvi_work_threads(work, threads);
-  if (ranks) ranks->round++;
-  if (hvi_ranks_follows(ranks)) {
-    status = hvi_parallel_run(c.threads, c.threads, run_remote, &c, err);
-  } else {
-    const bool serves = ranks && ranks->count > 1;
-    if (serves && pthread_create(&server, NULL, serve, &c) != 0)
-      return hvi_error_memory(err, "a thread");
-    status = hvi_parallel_run(c.threads, c.threads, run_thread, &c, err);
-    c.alone = true;
-    if (serves) pthread_join(server, NULL);
-  }
+  if (ranks) HVI_TRY(hvi_ranks_share(ranks, &c.stopped, sizeof c.stopped, err));
+  const hvi_status status = hvi_ranks_follows(ranks) ? follow(&c, err) : lead(&c, err);
   if (c.stopped) *stopped = true;
-  if (!status && c.status) status = hvi_error_set(err, c.status, "%s", c.error.text);
   return status;
 }

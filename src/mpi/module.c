@@ -31,27 +31,31 @@ static hvi_status join(size_t *rank, size_t *count, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status send_bytes(size_t to, const void *bytes, size_t size, hvi_error *err) {
-  if (size > INT_MAX)
-    return hvi_error_unsupported(err, "a unit of %zu bytes is too long for a message", size);
-  return check(MPI_Send(bytes, (int)size, MPI_BYTE, (int)to, TAG, MPI_COMM_WORLD), "send", err);
+static hvi_status send_letter(const hvi_letter *l, hvi_error *err) {
+  const size_t size = sizeof l->head + l->size;
+  HVI_OWN char *all = size > INT_MAX ? NULL : hvi_alloc(size, 1);
+  if (!all) return hvi_error_memory(err, "a message to another rank");
+  memcpy(all, &l->head, sizeof l->head);
+  if (l->size) memcpy(all + sizeof l->head, l->bytes, l->size);
+  return check(MPI_Send(all, (int)size, MPI_BYTE, (int)l->rank, TAG, MPI_COMM_WORLD), "send", err);
 }
 
-static bool probe(size_t *from, size_t *size) {
+static hvi_status receive(hvi_letter *l, bool *found, hvi_error *err) {
   MPI_Status status;
-  int there = 0, count = 0;
-  if (MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS || !there)
-    return false;
-  MPI_Get_count(&status, MPI_BYTE, &count);
-  *from = (size_t)status.MPI_SOURCE;
-  *size = (size_t)count;
-  return true;
-}
-
-static hvi_status receive(size_t from, void *bytes, size_t size, hvi_error *err) {
-  return check(
-      MPI_Recv(bytes, (int)size, MPI_BYTE, (int)from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-      "receive", err);
+  int there = 0, size = 0;
+  HVI_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, &status), "look", err));
+  *found = there;
+  if (!there) return HVI_OK;
+  MPI_Get_count(&status, MPI_BYTE, &size);
+  HVI_OWN char *all = hvi_alloc((size_t)size + 1, 1);
+  if (!all) return hvi_error_memory(err, "a message of another rank");
+  HVI_TRY(check(MPI_Recv(all, size, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD, &status),
+                "receive", err));
+  l->rank = (size_t)status.MPI_SOURCE;
+  l->size = (size_t)size - sizeof l->head;
+  memcpy(&l->head, all, sizeof l->head);
+  memmove(all, all + sizeof l->head, l->size + 1);
+  HVI_GIVE(&l->bytes, all);
 }
 
 static void leave(void) { MPI_Finalize(); }
@@ -64,7 +68,7 @@ static const char *needs_version(void) {
   return text;
 }
 
-static const hvi_ranks_functions functions = {join, send_bytes, probe, receive, leave};
+static const hvi_ranks_functions functions = {join, send_letter, receive, leave};
 
 HVI_API const hvi_module hvi_module_table = {HVI_MODULE_ABI, "mpi", hvi_version, "MPI",
                                              needs_version,  NULL,  &functions};

@@ -54,7 +54,7 @@ cp "$HVI" bare/hvi
 said err '^hvi: no libhvi_mpi.so in '
 
 # A rank that dies ends the job; --resume goes on from what the first one has.
-ensemble=(solve rps --method lm --ensemble 5000 --json -q)
+ensemble=(solve rps --method lm --ensemble 9000 --json -q)
 expect 0 "${ensemble[@]}"
 grep -v seconds out >e.out
 for victim in 1 0; do
