@@ -106,18 +106,16 @@ int hvi_cli_merge(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(free_merge) merge m = {0};
   HVI_STEP(read_parts(&m, &args));
-  char *words[HVI_PART_WORDS + 4];
-  const hvi_part_file *first = m.parts;
-  size_t count = 0;
-  for (; count < first->word_count; count++) words[count] = hvi_copy_text(first->words[count]);
-  if (out)
-    words[count++] = hvi_copy_text(strcmp(words[0], "solve") == 0 ? "--checkpoint" : "--out");
-  if (out) words[count++] = hvi_copy_text(out);
+  hvi_part_file *first = m.parts;
+  char *words[HVI_PART_WORDS + 3];
+  char name[] = "--out", kept[] = "--checkpoint";
+  size_t count = first->word_count;
+  memcpy(words, first->words, count * sizeof *words);
+  if (out) words[count++] = strcmp(words[0], "solve") == 0 ? kept : name;
+  if (out) words[count++] = (char *)out;
   words[count] = NULL;
   hvi_shared.from = m.folders;
   hvi_shared.from_count = m.count;
   const hvi_verb *c = hvi_verb_find(hvi_commands, words[0]);
-  const int code = c ? c->run((int)count, words) : hvi_command_unknown(words[0]);
-  for (size_t i = 0; i < count; i++) hvi_free(words[i]);
-  return code;
+  return c ? c->run((int)count, words) : hvi_command_unknown(words[0]);
 }

@@ -92,21 +92,19 @@ static bool is_dropped(char **argv, int i) {
          strncmp(w, "--part=", 7) == 0 || strcmp(w, "--resume") == 0 || strcmp(w, "--fresh") == 0;
 }
 
+/* Words are divided by line feeds, so that none may have one. */
 static hvi_status write_part(const char *settings, bool finished, hvi_error *err) {
-  char which[48], keys[HVI_PART_WORDS][8];
-  hvi_tensor_note notes[HVI_PART_WORDS + 2] = {{"part", which},
-                                               {"finished", finished ? "yes" : "no"}};
-  size_t count = 2;
+  char which[48], words[HVI_PART_TEXT] = "";
+  hvi_tensor_note notes[] = {
+      {"part", which}, {"finished", finished ? "yes" : "no"}, {"command", words}};
   snprintf(which, sizeof which, "%zu/%zu", hvi_shared.part + 1, hvi_shared.parts);
   for (int i = 1; i < own.argc; i++) {
-    if (is_dropped(own.argv, i)) continue;
-    if (count == HVI_PART_WORDS) return hvi_error_argument(err, "--part: the command is too long");
-    snprintf(keys[count], sizeof keys[0], "word %zu", count - 2);
-    notes[count] = (hvi_tensor_note){keys[count], own.argv[i]};
-    count++;
+    if (strchr(own.argv[i], '\n') || strlen(words) + strlen(own.argv[i]) + 2 > sizeof words)
+      return hvi_error_argument(err, "--part: the command is too long, or has a line feed");
+    if (!is_dropped(own.argv, i)) hvi_append(words, sizeof words, "%s\n", own.argv[i]);
   }
   return hvi_kept_write(&(hvi_kept){.kind = KIND, .about = settings}, own.path,
-                        &(hvi_tensors){.note_count = count, .notes = notes}, err);
+                        &(hvi_tensors){.note_count = 3, .notes = notes}, err);
 }
 
 static int parse_part(void) {
@@ -151,14 +149,14 @@ hvi_status hvi_part_read(hvi_part_file *p, const char *folder, hvi_error *err) {
   HVI_TRY(hvi_file_plain(path, err));
   HVI_TRY(hvi_tensors_read(&p->file, path, 0, err));
   const hvi_tensors *t = p->file;
-  const char *which = hvi_tensors_note(t, "part"), *end = hvi_tensors_note(t, "finished");
+  const char *which = hvi_tensors_note(t, "part"), *end = hvi_tensors_note(t, "finished"),
+             *command = hvi_tensors_note(t, "command");
   p->line = hvi_tensors_note(t, "hvi.kept");
   p->settings = hvi_tensors_note(t, "about");
   p->finished = end && strcmp(end, "yes") == 0;
-  while (p->word_count + 1 < HVI_PART_WORDS &&
-         (p->words[p->word_count] = hvi_tensors_note(t, hvi_format("word %zu", p->word_count))) !=
-             NULL)
-    p->word_count++;
+  snprintf(p->text, sizeof p->text, "%s", command ? command : "");
+  for (char *w = strtok(p->text, "\n"); w && p->word_count < HVI_PART_WORDS; w = strtok(NULL, "\n"))
+    p->words[p->word_count++] = w;
   if (((hvi_tensors_owner *)t->owned)->checked && p->line && p->settings && p->word_count &&
       strncmp(p->line, KIND, strlen(KIND)) == 0 && which &&
       sscanf(which, "%zu/%zu", &p->part, &p->parts) == 2 && p->part >= 1 && p->part <= p->parts)

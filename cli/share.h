@@ -33,7 +33,7 @@ int hvi_share_end(const char *settings);
 /* A word as a shell reads it, with a blank before it. */
 void hvi_text_word(hvi_text *t, const char *word);
 
-enum { HVI_PART_WORDS = 256 };
+enum { HVI_PART_WORDS = 256, HVI_PART_TEXT = 8192 };
 /* What is in a part's folder. */
 typedef struct hvi_part_file {
   const char *folder;
@@ -43,7 +43,8 @@ typedef struct hvi_part_file {
   bool finished;
   size_t part, parts;
   size_t word_count;
-  const char *words[HVI_PART_WORDS]; /* "reproduce", "pennies", ... */
+  char *words[HVI_PART_WORDS + 1]; /* "reproduce", "pennies", ... */
+  char text[HVI_PART_TEXT];        /* which holds them */
 } hvi_part_file;
 hvi_status hvi_part_read(hvi_part_file *p, const char *folder, hvi_error *err);
 /* How a part that this process would make describes itself; room for HVI_KEPT_HEAD. */

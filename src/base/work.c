@@ -65,10 +65,10 @@ static hvi_status run_remote(void *context, size_t chunk, size_t worker, hvi_err
     pthread_mutex_lock(&c->ranks->lock);
     hvi_status status = c->ranks->mpi->send(&l, err);
     if (!status) status = hvi_ranks_wait(c->ranks, &l, err);
+    if (!status && l.head.stopped) c->stopped = true;
     pthread_mutex_unlock(&c->ranks->lock);
     if (status) return status;
     hvi_free(l.bytes);
-    if (l.head.stopped) c->stopped = true;
     if (l.head.unit == HVI_WORK_NONE) return HVI_OK;
     hvi_error why = {HVI_OK, ""};
     hvi_bytes made = {NULL, 0};

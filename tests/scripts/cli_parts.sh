@@ -35,6 +35,32 @@ same_study p
 expect 0 merge p.part-3-of-3 p.part-1-of-3 p.part-2-of-3 -q --out elsewhere
 same_study elsewhere
 
+# The scripts of the documentation, with the variables that Slurm and Kubernetes set.
+mkdir cluster bin
+ln -s "$HVI" bin/hvi
+cp "$study" cluster/mine.yaml
+awk '/^```bash$/ { n++; on = 1; next } /^```/ { on = 0 } on { print >("cluster/script" n) }' "$HVI_SOURCE_DIR/docs/clusters.md"
+sed -n "s/.*command: .sh, -c, '\\(.*\\)'.$/\\1/p" "$HVI_SOURCE_DIR/docs/clusters.md" >cluster/pod
+sed -i '/^export HVI_CPU_LEVEL/d' cluster/script1
+grep -q SLURM cluster/script1 && grep -q '^parallel' cluster/script2 && grep -q COMPLETION cluster/pod || fail "other scripts"
+for ((k = 1; k <= 3; k++)); do
+  (cd cluster && PATH=$scratch/bin:$PATH SLURM_ARRAY_TASK_ID=$k SLURM_CPUS_PER_TASK=1 bash script1) >>slurm.log 2>&1 || fail "Slurm's script"
+done
+expect 0 merge cluster/out.part-* -q --out slurm $(cp cluster/mine.yaml . && :)
+same_study slurm
+rm -r cluster/out.part-*
+for ((k = 0; k < 3; k++)); do
+  (cd cluster && PATH=$scratch/bin:$PATH JOB_COMPLETION_INDEX=$k sh pod) >>pod.log 2>&1 || fail "Kubernetes's script"
+done
+expect 0 merge cluster/out.part-* -q --out pods
+same_study pods
+if command -v parallel >/dev/null; then
+  rm -r cluster/out.part-*
+  (cd cluster && PATH=$scratch/bin:$PATH bash script2) >parallel.log 2>&1 || fail "the script for GNU parallel"
+  expect 0 merge cluster/out.part-* -q --out parallel
+  same_study parallel
+fi
+
 # What does not belong together.
 refused 3 "'p.part-1-of-3' and 'copy' are the same part, 1 of 3" merge p.part-* $(cp -r p.part-1-of-3 copy && echo copy)
 expect 0 reproduce "$study" --out two --part 1/2 -q
