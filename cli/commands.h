@@ -35,6 +35,7 @@ int hvi_cli_policy_train(int argc, char **argv); /* a verb of it */
 int hvi_cli_data(int argc, char **argv);
 int hvi_cli_testset(int argc, char **argv);
 int hvi_cli_evaluate(int argc, char **argv);
+int hvi_cli_merge(int argc, char **argv);
 int hvi_cli_list(int argc, char **argv);
 int hvi_cli_info(int argc, char **argv);
 /* The program, the machine, the time and this command. */

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "base/embedded.h"
 #include "commands.h"
+#include "share.h"
 #include "talk.h"
 
 #include <cblas.h>
@@ -25,6 +26,7 @@ const hvi_verb hvi_commands[] = {
     {"data", hvi_cli_data, "transitions of a policy as a file, and what such files hold", "VERB"},
     {"testset", hvi_cli_testset, "states that a policy visits, with their Monte-Carlo values", "ENV"},
     {"evaluate", hvi_cli_evaluate, "a value network for a policy or its transitions, and how good it is", "ENV"},
+    {"merge", hvi_cli_merge, "parts of a run (--part K/N) become the whole", "DIR..."},
     {"list", hvi_cli_list, "problems, methods, optimizers, experiments and their kinds", "[NAME]"},
     {"info", hvi_cli_info, "version, compiler, processor, libraries", ""},
     {"man", hvi_cli_man, "the manual page of a command", "[COMMAND]"},
@@ -144,6 +146,8 @@ int main(int argc, char **argv) {
   json_set_alloc_funcs(json_memory, free);
   hvi_talk_start();
   openblas_set_num_threads(1); /* where it has not asked */
-  const int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : dispatch(argc, argv);
-  leave(close_stdout(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : hvi_signals_exit(code)));
+  int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : hvi_share_open(argc, argv);
+  if (!code) code = dispatch(argc, argv);
+  code = hvi_share_close(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : code);
+  leave(close_stdout(hvi_signals_exit(code)));
 }

@@ -5,6 +5,7 @@
 #include "code.h"
 #include "commands.h"
 #include "device.h"
+#include "share.h"
 #include "study/study.h"
 #include "talk.h"
 
@@ -14,8 +15,10 @@ typedef struct job {
   hvi_study_settings settings;
   hvi_device_options device;
   hvi_made made;
-  bool tune; /* rates instead of results */
-  bool code; /* files may name code */
+  bool tune;          /* rates instead of results */
+  bool code;          /* files may name code */
+  char *folder;       /* of a part */
+  hvi_text made_with; /* settings of what is finished of it */
   size_t count, finished;
   hvi_study *experiments[MOST];
   hvi_claims claims[MOST]; /* [finished] */
@@ -66,6 +69,9 @@ static int run_one(job *j, hvi_study *e) {
     fputs(text, stdout);
     return HVI_EXIT_DONE;
   }
+  hvi_text_add(&j->made_with, "%s%s %s", j->made_with.length ? "; " : "", e->id,
+               claims->settings_hash);
+  if (hvi_talk.follows || hvi_shared.parts) return HVI_EXIT_DONE;
   hvi_say("%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
           j->settings.out, e->id);
   j->finished++;
@@ -100,9 +106,13 @@ static int open_device(job *j) {
 /* What is finished is kept and shown, however the run ends. */
 static int run_all(job *j) {
   int code = HVI_EXIT_DONE;
-  HVI_CALL(hvi_folder_make(j->settings.out, &hvi_fault));
-  HVI_STEP(hvi_output_check_in(j->settings.out, "index.html", "<title>hvi reproduce<"));
+  if (!hvi_talk.follows) {
+    HVI_CALL(hvi_folder_make(j->settings.out, &hvi_fault));
+    HVI_STEP(hvi_output_check_in(j->settings.out, "index.html", "<title>hvi reproduce<"));
+  }
   for (size_t i = 0; i < j->count && !code; i++) code = run_one(j, j->experiments[i]);
+  if (!code && !j->made_with.failed)
+    code = hvi_share_end(j->made_with.data ? j->made_with.data : "");
   const int printed = print_table(j);
   if (code != HVI_EXIT_INTERRUPTED) return code ? code : printed;
   if (j->tune) return hvi_complain(code, "interrupted; --resume goes on from here");
@@ -114,6 +124,8 @@ static void free_job(job *j) {
   for (size_t i = 0; i < j->count; i++) hvi_study_free(j->experiments[i]);
   for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
   hvi_gang_close(j->settings.device);
+  hvi_free(j->folder);
+  hvi_text_free(&j->made_with);
 }
 
 int hvi_cli_reproduce(int argc, char **argv) {
@@ -135,6 +147,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */
+  hvi_args_part(&args);
   hvi_args_device(&args, &j.device, NULL);
   hvi_args_jobs(&args, &s->threads);
   hvi_args_force(&args);
@@ -143,9 +156,14 @@ int hvi_cli_reproduce(int argc, char **argv) {
   if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
   s->force = hvi_talk.force;
   s->made = &j.made;
+  s->share = &hvi_shared;
+  if (hvi_shared.from_count) s->resume = false;
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");
+  HVI_STEP(hvi_share_begin(&s->out, &j.folder, false, true));
+  if (j.tune && hvi_shared.parts) return hvi_misuse("--tune and --part exclude each other");
+  if (j.device.asked != HVI_ON_CPU) HVI_STEP(hvi_share_refuse("--device"));
   HVI_STEP(open_device(&j));
   if (s->full)
     hvi_say("hvi: the full size takes minutes, for policy evaluation hours; --resume goes on after "

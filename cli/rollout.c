@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "num/vec.h"
 #include "rl/policy.h"
+#include "share.h"
 
 /* Seconds between lines of progress where there is no terminal. */
 static const double TELL_EVERY = 60.0;
@@ -27,6 +28,7 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
         {"fresh", 0, HVI_SETTING_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
         {"accept-other-bits", 0, HVI_SETTING_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"});
   /* clang-format on */
+  if (!job->result) hvi_args_part(args);
   if (!job->result) hvi_args_force(args);
   hvi_args_talk(args);
 }
@@ -79,12 +81,15 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
   if (!job->policy_path) return hvi_misuse("the policy is missing: --policy FILE");
   if (!job->result && !job->out) return hvi_misuse("the file to write is missing: --out FILE");
   if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
-  HVI_STEP(hvi_output_check(job->out, job->mark));
+  if (job->out) HVI_STEP(hvi_share_begin(&job->out, &job->part, true, job->resume || job->fresh));
+  if (!hvi_talk.follows) HVI_STEP(hvi_output_check(job->out, job->mark));
   HVI_CALL(hvi_task_open(&job->task, env_name, job->policy_path, &job->policy, &hvi_fault));
   hvi_say_policy(job->task.policy);
   s->partial = job->resume  ? HVI_PARTIAL_RESUME
                : job->fresh ? HVI_PARTIAL_FRESH
                             : HVI_PARTIAL_REFUSE;
+  if (hvi_shared.from_count) s->partial = HVI_PARTIAL_FRESH;
+  s->share = job->out ? &hvi_shared : NULL;
   s->policy_name = hvi_base_name(job->policy_path);
   s->progress = on_progress;
   s->progress_context = job;
@@ -101,6 +106,8 @@ static int run_job(hvi_rollout_job *job) {
   if (report.damaged)
     hvi_say("hvi: the last %zu bytes of %s.partial were torn and were computed again\n",
             report.damaged, job->out);
+  if (hvi_talk.follows) return HVI_EXIT_DONE;
+  if (hvi_shared.parts && job->out) return hvi_share_end("");
   if (job->out) hvi_say("%zu steps in %.1f s: %s\n", report.steps, report.seconds, job->out);
   return job->show(job, &report);
 }
@@ -112,5 +119,6 @@ int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **a
   int code = open_job(job, args->operands[0]);
   if (!code) code = run_job(job);
   hvi_task_close(&job->task);
+  hvi_free(job->part);
   return code;
 }

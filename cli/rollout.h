@@ -24,6 +24,7 @@ struct hvi_rollout_job {
   const char *mark; /* and which has this in its header */
   /* from the command line */
   const char *policy_path, *out;
+  char *part; /* the name that `out` is then */
   hvi_policy_options policy;
   bool resume, fresh;
   hvi_task task;        /* environment and policy */

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "json.h"
 #include "outer/solver.h"
+#include "share.h"
 
 enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20 };
 
@@ -187,19 +188,6 @@ static const char *complaint(const run *r) {
   return "";
 }
 
-/* A word as a shell reads it. */
-static void add_word(hvi_text *t, const char *word) {
-  const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                           "0123456789_-+=.,/:%@") == strlen(word);
-  hvi_text_add(t, plain ? " " : " '");
-  for (const char *c = word; *c; c++)
-    if (*c == '\'')
-      hvi_text_add(t, "'\\''");
-    else
-      hvi_text_pad(t, *c, 1);
-  hvi_text_add(t, plain ? "" : "'");
-}
-
 static void add_option(hvi_text *t, const hvi_arg *a) {
   char text[16] = "";
   const bool flag = a->kind == HVI_SETTING_FLAG;
@@ -207,7 +195,7 @@ static void add_option(hvi_text *t, const hvi_arg *a) {
   const hvi_texts one = {1, {a->given}}, *texts = a->repeats ? a->to : &one;
   for (size_t i = 0; i < texts->count; i++) {
     hvi_text_add(t, " --%s%s", strcmp(text, "no") == 0 ? "no-" : "", a->option + 2);
-    if (!flag) add_word(t, texts->items[i]);
+    if (!flag) hvi_text_word(t, texts->items[i]);
   }
 }
 
@@ -215,7 +203,7 @@ static void add_option(hvi_text *t, const hvi_arg *a) {
 static char *inspect_command(const hvi_solve *s) {
   hvi_text t = {0};
   hvi_text_add(&t, "hvi inspect");
-  add_word(&t, s->setup.name);
+  hvi_text_word(&t, s->setup.name);
   for (size_t i = 0; i < s->shared_options; i++)
     if (s->args->rows[i].given) add_option(&t, &s->args->rows[i]);
   return hvi_text_take(&t);
@@ -391,12 +379,16 @@ static int solve_one(const hvi_solve *s) {
 
 /* What makes no sense for many instances, or only for them. */
 static int check_options(const hvi_solve *s, const hvi_args *args) {
-  static const char *const single[] = {"instance", "theta0", "trace",      "log",
-                                       "plot",     "save",   "checkpoint", NULL};
+  static const char *const single[] = {"instance", "theta0",           "trace", "log", "plot",
+                                       "save",     "checkpoint-every", NULL};
   if (s->ensemble == 0) {
-    if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
-    return hvi_misuse("--jobs goes with --ensemble");
+    for (int part = 0; part < 2; part++)
+      if (hvi_args_given(args, part ? "part" : "jobs"))
+        return hvi_misuse("--%s goes with --ensemble", part ? "part" : "jobs");
+    return hvi_share_refuse("a solve of one instance");
   }
+  if (!s->checkpoint && (hvi_args_given(args, "part") || s->resume || s->fresh))
+    return hvi_misuse("--part, --resume and --fresh go with --checkpoint");
   for (size_t i = 0; single[i]; i++) {
     if (!hvi_args_given(args, single[i])) continue;
     return hvi_misuse("--%s is for one instance and does not go with --ensemble", single[i]);
@@ -416,8 +408,9 @@ int hvi_cli_solve(int argc, char **argv) {
   hvi_args_add(&args,
       {.name = "many instances"},
       {"ensemble", 0, HVI_SETTING_COUNT, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
-      {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
-      {.name = "output"});
+      {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"});
+  hvi_args_part(&args);
+  hvi_args_add(&args, {.name = "output"});
   hvi_args_json(&args);
   hvi_args_add(&args,
       {"trace", 0, HVI_SETTING_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost, theta while it is short, and z"},

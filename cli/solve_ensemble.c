@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "json.h"
 #include "num/stats.h"
+#include "share.h"
 #include "solve.h"
 
 #include <hvi/ensemble.h>
@@ -160,8 +161,21 @@ int hvi_solve_ensemble(const hvi_solve *s) {
         setup.name);
   hvi_solve_header(&setup, common_eta(s));
   hvi_progress_start("instances", s->ensemble);
-  HVI_CALL(hvi_progress_end(
-      hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &hvi_fault)));
+  if (s->checkpoint || hvi_shared.ranks) {
+    hvi_solve blocks = *s;
+    HVI_OWN char *made = NULL;
+    bool stopped = false;
+    HVI_STEP(hvi_share_begin(&blocks.checkpoint, &made, true, s->resume || s->fresh));
+    HVI_CALL(hvi_progress_end(
+        hvi_solve_blocks(&e, &stopped, &blocks, &settings, make_instance, &hvi_fault)));
+    if (stopped)
+      return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted%s",
+                          s->checkpoint ? "; --resume goes on from here" : "");
+    if (!e) return hvi_share_end("");
+  } else {
+    HVI_CALL(hvi_progress_end(
+        hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &hvi_fault)));
+  }
   HVI_OWN double *scratch = hvi_alloc_doubles(e->count);
   if (!scratch || e->rows == 0)
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");

@@ -54,7 +54,7 @@ int hvi_solve_files_check(const hvi_solve *s) {
 
 /* What the problem is, in a number: start, outputs and F there, and the solution. Six digits of what
  * is computed are the same on any level of instructions. */
-static hvi_status fingerprint(uint64_t *hash, const hvi_setup *s, hvi_error *err) {
+hvi_status hvi_solve_fingerprint(uint64_t *hash, const hvi_setup *s, hvi_error *err) {
   const hvi_problem *p = s->problem;
   const hvi_model *m = p->model;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
@@ -80,7 +80,7 @@ static hvi_status describe(hvi_solve_files *f, hvi_error *err) {
   const hvi_settings *o = hvi_solver_settings(f->solver);
   HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   uint64_t hash = 0;
-  HVI_TRY(fingerprint(&hash, s, err));
+  HVI_TRY(hvi_solve_fingerprint(&hash, s, err));
   hvi_text_add(&t, "problem %s; seed %llu; instance %llu",
                hvi_builtin_find(s->name) ? s->name : "from a file", (unsigned long long)s->seed,
                (unsigned long long)s->instance);

@@ -25,6 +25,10 @@ int hvi_complain(int code, const char *format, ...) {
   /* one line, whatever stood on the command line */
   for (char *c = text; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+  if (hvi_talk.follows) { /* hvi_share_close tells the first rank */
+    if (!hvi_fault.status) hvi_error_set(&hvi_fault, HVI_ERROR_ARGUMENT, "%s", text);
+    return code;
+  }
   fflush(stdout);
   fprintf(stderr, "hvi: %s\n", text);
   return code;
@@ -46,7 +50,7 @@ int hvi_complain_fault(void) {
 
 void hvi_say(const char *format, ...) {
   va_list args;
-  if (hvi_talk.quiet) return;
+  if (hvi_talk.quiet || hvi_talk.follows) return;
   va_start(args, format);
   vfprintf(stderr, format, args);
   va_end(args);

@@ -33,6 +33,7 @@ typedef struct hvi_terminal {
   bool verbose; /* -v */
   bool force;   /* --force: files that hvi did not make are replaced */
   bool live;    /* stderr is a terminal: progress may be shown */
+  bool follows; /* another rank talks for this one */
   bool colour;  /* and neither NO_COLOR nor TERM=dumb is set */
 } hvi_terminal;
 extern hvi_terminal hvi_talk;

@@ -35,3 +35,12 @@ if(HVI_MUJOCO)
     message(NOTICE "MuJoCo not found (Debian: libmujoco-dev): ant and half_cheetah are left out")
   endif()
 endif()
+
+# MPI is optional too: only the module libhvi_mpi.so needs it. OpenMPI leaks by design, so no sanitizers.
+option(HVI_MPI "Build the module for mpirun where an MPI with a pkg-config file is found" ON)
+if(HVI_MPI AND NOT HVI_SANITIZE)
+  pkg_search_module(MPI_C IMPORTED_TARGET ompi-c mpich)
+endif()
+if(NOT MPI_C_FOUND)
+  set(HVI_MPI OFF)
+endif()

@@ -76,6 +76,11 @@ if(TARGET hvi_mujoco)
     "hidden monotone variational inequalities - MuJoCo environments"
     "${HVI_ABOUT}This is the module of the environments half_cheetah and ant.")
 endif()
+if(TARGET hvi_mpi)
+  hvi_package(mpi hvi-mpi math
+    "hidden monotone variational inequalities - many machines"
+    "${HVI_ABOUT}This is the module for programs that mpirun starts.")
+endif()
 if(TARGET hvi_gpu)
   hvi_package(gpu hvi-gpu math
     "hidden monotone variational inequalities - networks on a GPU"

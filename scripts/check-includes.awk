@@ -14,6 +14,10 @@ BEGIN {
   # Reinforcement learning stands on networks; models of the solver and it do not see each other.
   level["rl"] = shown["rl"] = level["model"]
 
+  # A module of its own, which nobody includes.
+  level["mpi"] = level["num"]
+  shown["mpi"] = level["cli"] + 1
+
   # Public headers, by the layer that implements them.
   public("base", "error export setting version")
   public("num", "activation rng sparse")

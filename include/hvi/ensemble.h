@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Makes instance `index` (0 .. count-1), the same one each time it is asked. Called from several
+/* Makes instance `index`, and instance 0 to see what they look like; the same one each time it is asked. Called from several
  * threads at once. */
 typedef hvi_status (*hvi_instance_fn)(void *context, size_t index, hvi_problem **problem,
                                       hvi_error *err);
@@ -28,6 +28,7 @@ typedef struct hvi_ensemble_settings {
   /* Called after each chunk, from any thread but never at once; false stops the run. */
   bool (*progress)(void *context, size_t instances_done);
   void *progress_context;
+  size_t first; /* instances are first .. first + count - 1 */
 } hvi_ensemble_settings;
 
 /*

@@ -29,6 +29,8 @@ typedef enum hvi_partial { HVI_PARTIAL_REFUSE, HVI_PARTIAL_RESUME, HVI_PARTIAL_F
 
 enum { HVI_ROLLOUT_MAX_THREADS = 1024 };
 
+struct hvi_share;
+
 /* How a run is carried out; only the seed has a say in the results. */
 typedef struct hvi_rollout_settings {
   uint64_t seed;
@@ -40,6 +42,7 @@ typedef struct hvi_rollout_settings {
    * thread but never at once; false stops the run, which can be resumed. */
   bool (*progress)(void *context, size_t done, size_t total);
   void *progress_context;
+  const struct hvi_share *share; /* the program's: which groups are run here; NULL: all */
 } hvi_rollout_settings;
 HVI_API const hvi_setting_table *hvi_rollout_table(void); /* of `seed` and `threads` */
 

@@ -73,7 +73,7 @@ static hvi_status load(chunk *c, hvi_error *err) {
   c->lanes = true;
   for (size_t i = 0; i < c->count && c->lanes; i++) {
     HVI_OWN_BY(drop) instance one = {0};
-    HVI_TRY(make(c->job, c->first + i, c->job->method, &one, err));
+    HVI_TRY(make(c->job, c->job->settings->first + c->first + i, c->job->method, &one, err));
     const double eta = hvi_solver_info(one.solver).eta;
     HVI_TRY(hvi_lanes_load(c->plan, c->slots, i, one.problem, eta, &c->lanes, err));
   }
@@ -217,7 +217,7 @@ static hvi_status run_one(chunk *part, size_t index, hvi_error *err) {
   HVI_OWN_BY(drop) instance one = {0};
   s.observe = observe;
   s.observer_context = &c;
-  HVI_TRY(make(j, index, &s, &one, err));
+  HVI_TRY(make(j, j->settings->first + index, &s, &one, err));
   const double start = hvi_clock_now();
   hvi_solver_run(one.solver);
   part->seconds += hvi_clock_now() - start;
@@ -246,7 +246,7 @@ static hvi_status run_chunk(void *context, size_t number, size_t worker, hvi_err
 }
 
 /* In one block. Until an instance has run, its outcome is "stopped" and it has no numbers. */
-static hvi_ensemble *ensemble_new(size_t count, size_t max_outer, size_t every) {
+hvi_ensemble *hvi_ensemble_new(size_t count, size_t max_outer, size_t every) {
   const size_t rows = 1 + max_outer / every + (max_outer % every != 0);
   size_t cells;
   if (!hvi_multiply_sizes(rows, count, &cells) || cells > SIZE_MAX / 128) return NULL;
@@ -286,7 +286,7 @@ static hvi_status run(job *j, hvi_ensemble **ensemble, hvi_error *err) {
   HVI_OWN hvi_lanes_plan *plan = j->plan;
   HVI_OWN
   hvi_ensemble *out = j->out =
-      ensemble_new(s->count, j->method->max_outer, s->record_every ? s->record_every : 1);
+      hvi_ensemble_new(s->count, j->method->max_outer, s->record_every ? s->record_every : 1);
   if (!out) return hvi_error_memory(err, "an ensemble's rows");
   const size_t chunks = (s->count + HVI_LANES - 1) / HVI_LANES;
   HVI_TRY(hvi_parallel_run(chunks, s->threads, run_chunk, j, err));

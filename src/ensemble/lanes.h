@@ -9,9 +9,12 @@
 
 #include "model/stack.h"
 
-#include <hvi/solver.h>
+#include <hvi/ensemble.h>
 
 enum { HVI_LANES = 64 };
+
+/* One that nobody has computed yet; NULL without memory. */
+hvi_ensemble *hvi_ensemble_new(size_t count, size_t max_outer, size_t every);
 
 typedef struct hvi_lane {
   _Alignas(64) double at[HVI_LANES];

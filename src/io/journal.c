@@ -49,8 +49,8 @@ struct hvi_journal {
 enum { LEVELS = HVI_JOURNAL_KINDS, MOST_HEAD = 4096, SYNC_EVERY = 1, BLOCK = 1 << 14 };
 
 /* Groups are handed out in order, so what is missing among the records of a kind is what was under
- * way on other threads. An index far beyond that is no index of ours. */
-enum { MOST_MISSING = 4096 };
+ * way on other threads, or belongs to other parts. An index far beyond that is no index of ours. */
+enum { MOST_MISSING = 4096, MOST_PARTS = 1024 };
 
 static uint64_t record_sum(const record_head *head) {
   return hvi_checksum(HVI_HASH_START, head, offsetof(record_head, checksum));
@@ -91,7 +91,7 @@ static void enter(hvi_journal *j, const record_head *head) {
 
 static bool head_is_sane(const hvi_journal *j, const record_head *head, uint64_t left) {
   return head->kind <= LEVELS && head->size <= left &&
-         head->index < j->records[head->kind].count + MOST_MISSING;
+         head->index < (j->records[head->kind].count + MOST_MISSING / MOST_PARTS) * MOST_PARTS;
 }
 
 /* Contents are summed up block by block, as they are read. */
@@ -264,6 +264,7 @@ void hvi_journal_remove(hvi_journal *j) {
 
 size_t hvi_journal_kept(const hvi_journal *j) { return j->kept; }
 size_t hvi_journal_damaged(const hvi_journal *j) { return j->damaged; }
+size_t hvi_journal_count(const hvi_journal *j, unsigned kind) { return j->records[kind].count; }
 
 static extent find(hvi_journal *j, unsigned kind, size_t number) {
   pthread_mutex_lock(&j->lock);
@@ -312,4 +313,31 @@ hvi_status hvi_journal_read(hvi_journal *j, unsigned kind, size_t index, void *c
   if (x.offset == 0 || size > x.size)
     return hvi_error_input(err, "'%s': record %zu is missing or too short", j->path, index);
   return read_at(j, contents, size, x.offset, err);
+}
+
+static hvi_status absorb_kind(hvi_journal *j, hvi_journal *from, unsigned kind, bool renumber,
+                              hvi_error *err) {
+  for (size_t i = 0, size; i < from->records[kind].size; i++) {
+    const size_t to = renumber ? j->records[kind].count : i;
+    if (!hvi_journal_has(from, kind, i, &size) || hvi_journal_has(j, kind, to, NULL)) continue;
+    HVI_OWN unsigned char *bytes = hvi_alloc(size, 1);
+    if (!bytes) return hvi_error_memory(err, "a record of a part");
+    HVI_TRY(hvi_journal_read(from, kind, i, bytes, size, err));
+    HVI_TRY(hvi_journal_append(j, kind, to, bytes, size, err));
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_journal_absorb(hvi_journal *j, const char *path, hvi_kept *head, bool renumber,
+                              hvi_error *err) {
+  HVI_OWN char *file = hvi_join_texts(path, ".partial");
+  hvi_journal *from = NULL;
+  if (!file) return hvi_error_memory(err, "a file name");
+  if (access(file, F_OK) != 0) return hvi_error_system(err, "read", file);
+  HVI_TRY(hvi_journal_open(&from, path, head, HVI_JOURNAL_RESUME, err));
+  hvi_status status = HVI_OK;
+  for (unsigned k = 0; k < HVI_JOURNAL_KINDS && !status; k++)
+    status = absorb_kind(j, from, k, renumber, err);
+  hvi_journal_close(from);
+  return status;
 }

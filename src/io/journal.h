@@ -35,6 +35,12 @@ void hvi_journal_remove(hvi_journal *j);
 /* Records found at the start; bytes after them that were of no use. */
 size_t hvi_journal_kept(const hvi_journal *j);
 size_t hvi_journal_damaged(const hvi_journal *j);
+/* Records of a kind that there are now. */
+size_t hvi_journal_count(const hvi_journal *j, unsigned kind);
+/* Takes over what the journal of another run, which must be there and have the same head, has and
+ * this one lacks; renumber: all of it, behind what is there. */
+hvi_status hvi_journal_absorb(hvi_journal *j, const char *path, hvi_kept *head, bool renumber,
+                              hvi_error *err);
 
 /* These may be called by several threads at once. */
 /* Whether there is a record, and how long it is. */

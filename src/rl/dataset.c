@@ -104,7 +104,7 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
   run.total = hvi_rollout_left(&run, &plan);
   HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
   HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));
-  if (!run.stopped) HVI_TRY(gather(&d, runner, err));
+  if (!run.stopped && !hvi_rollout_apart(&run)) HVI_TRY(gather(&d, runner, err));
   hvi_notes_add(&run.notes, "broken", "%zu", d.origin.broken);
   return hvi_rollout_write(&run, err);
 }

@@ -3,6 +3,8 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "base/ranks.h"
+#include "base/work.h"
 
 #include <float.h>
 
@@ -38,8 +40,9 @@ struct hvi_runner {
   size_t threads;
   worker *workers; /* [threads] */
   size_t row_bytes, record_bytes;
-  unsigned char *records; /* one for each thread, or for each group where there is no journal */
+  unsigned char *records; /* one for each thread, or for each group that stays in memory */
   uint64_t first;         /* episode of group 0 */
+  size_t groups, next;    /* how many there are, and which may be handed out next */
   size_t whole, rows;     /* finished groups without a gap, and their rows */
 };
 
@@ -79,6 +82,19 @@ size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 
+/* The groups that a part has finished. */
+static hvi_status absorb(const hvi_rollout_run *run, size_t part, hvi_kept *kept, hvi_error *err) {
+  const char *slash = strrchr(run->path, '/');
+  HVI_OWN char *folder = hvi_join_texts(run->settings->share->from[part], "/");
+  HVI_OWN char *path = folder ? hvi_join_texts(folder, slash ? slash + 1 : run->path) : NULL;
+  if (!path) return hvi_error_memory(err, "a path");
+  return hvi_journal_absorb(run->journal, path, kept, false, err);
+}
+
+bool hvi_rollout_apart(const hvi_rollout_run *run) {
+  return run->follows || hvi_share_is_part(run->settings->share);
+}
+
 hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
                             const hvi_columns *columns, hvi_error *err) {
   const hvi_rollout_settings *s = run->settings;
@@ -89,16 +105,19 @@ hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
   run->path = path;
   run->set = set;
   run->columns = columns;
+  run->follows = hvi_ranks_follows(hvi_share_ranks(s->share));
   if (!hvi_columns_alloc(set, columns)) return hvi_error_memory(err, columns->what);
+  if (run->follows) return HVI_OK;
   hvi_notes_lines(lines, &run->notes);
   HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
+  for (size_t i = 0; i < hvi_share_froms(s->share); i++) HVI_TRY(absorb(run, i, &kept, err));
   hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
   hvi_notes_add(&run->notes, "level", "%s", kept.levels);
   return HVI_OK;
 }
 
 hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err) {
-  if (run->stopped) return HVI_OK;
+  if (run->stopped || hvi_rollout_apart(run)) return HVI_OK;
   HVI_TRY(hvi_columns_write(run->path, run->set, run->columns, &run->notes, err));
   run->written = true;
   return HVI_OK;
@@ -274,16 +293,24 @@ static bool in_journal(const hvi_rollout_run *run, const hvi_rollout_plan *p, si
   return run->journal && hvi_journal_has(run->journal, p->kind, group, NULL);
 }
 
-/* Counts finished groups without a gap, and their rows, on from what was counted before. */
+/* Of whose groups the plan's are: a part may have to have all. */
+static const hvi_share *share_of(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
+  return p->every ? NULL : run->settings->share;
+}
+
+/* Counts finished groups without a gap, and their rows, on from what was counted before. A part takes
+ * the groups of the others to be like its own; what they lack in the end is simulated by the merge. */
 static bool enough(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t *groups,
                    size_t *rows) {
+  const hvi_share *share = share_of(run, p);
+  const size_t n = hvi_share_is_part(share) ? share->parts : 1, first = n > 1 ? share->part : 0;
   size_t size;
-  while ((*rows < p->rows || *groups * p->group < p->least) &&
-         hvi_journal_has(run->journal, p->kind, *groups, &size)) {
+  while (run->journal && (*rows * n < p->rows || *groups * n * p->group < p->least) &&
+         hvi_journal_has(run->journal, p->kind, *groups * n + first, &size)) {
     *rows += rows_in(p, row_bytes(p, run->env), size);
     ++*groups;
   }
-  return p->rows > 0 && *rows >= p->rows && *groups * p->group >= p->least;
+  return p->rows > 0 && *rows * n >= p->rows && *groups * n * p->group >= p->least;
 }
 
 size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
@@ -294,7 +321,7 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
     return rows + least * p->steps < p->rows ? p->rows - rows : least * p->steps;
   }
   for (size_t g = 0; g < group_count(p); g++)
-    if (!in_journal(run, p, g)) episodes += group_size(p, g);
+    if (hvi_share_has(share_of(run, p), g) && !in_journal(run, p, g)) episodes += group_size(p, g);
   return episodes * p->steps;
 }
 
@@ -316,28 +343,68 @@ static size_t close_record(const hvi_runner *r, const worker *w) {
   return (size_t)(end - (unsigned char *)w->record);
 }
 
-static hvi_status run_group(void *context, size_t number, size_t thread, hvi_error *err) {
-  hvi_runner *r = context;
+/* Simulates a group into a record, and says how long that is; 0: the run is stopped. */
+static hvi_status run_record(hvi_runner *r, size_t number, size_t thread, size_t record,
+                             size_t *bytes, hvi_error *err) {
   const hvi_rollout_plan *p = &r->plan;
-  hvi_journal *journal = r->run->journal;
   worker *w = &r->workers[thread];
-  pthread_mutex_lock(&r->run->lock);
-  const bool idle = r->run->stopped || enough(r->run, p, &r->whole, &r->rows);
-  pthread_mutex_unlock(&r->run->lock);
-  if (idle || in_journal(r->run, p, number)) return HVI_OK;
+  *bytes = 0;
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
-  w->record = record_of(r, journal ? thread : number);
+  w->record = record_of(r, record);
   memset(w->record, 0, p->group * sizeof *w->record);
   HVI_TRY(simulate(r, w, err));
-  if (!advance(r->run, 0, p->rows ? 0 : steps_spared(r, w))) return HVI_OK;
-  const size_t bytes = close_record(r, w);
-  return journal ? hvi_journal_append(journal, p->kind, number, w->record, bytes, err) : HVI_OK;
+  if (advance(r->run, 0, p->rows ? 0 : steps_spared(r, w))) *bytes = close_record(r, w);
+  return HVI_OK;
 }
 
+static hvi_status run_group(void *context, size_t number, size_t thread, hvi_error *err) {
+  hvi_runner *r = context;
+  size_t bytes;
+  pthread_mutex_lock(&r->run->lock);
+  const bool stopped = r->run->stopped;
+  pthread_mutex_unlock(&r->run->lock);
+  return stopped ? HVI_OK : run_record(r, number, thread, number, &bytes, err);
+}
+
+/* Groups as units of work, whose records the journal takes. */
+
+static size_t next_group(void *context, size_t who) {
+  (void)who;
+  hvi_runner *r = context;
+  const hvi_share *share = share_of(r->run, &r->plan);
+  if (enough(r->run, &r->plan, &r->whole, &r->rows)) return HVI_WORK_NONE;
+  while (r->next < r->groups &&
+         (!hvi_share_has(share, r->next) || in_journal(r->run, &r->plan, r->next)))
+    r->next++;
+  return r->next < r->groups ? r->next++ : HVI_WORK_NONE;
+}
+
+static hvi_status run_unit(void *context, size_t unit, size_t thread, hvi_bytes *bytes,
+                           hvi_error *err) {
+  hvi_runner *r = context;
+  HVI_TRY(run_record(r, unit, thread, thread, &bytes->size, err));
+  if (bytes->size) bytes->data = hvi_alloc(bytes->size, 1);
+  if (bytes->size && !bytes->data) return hvi_error_memory(err, "a group of roll-outs");
+  if (bytes->size) memcpy(bytes->data, record_of(r, thread), bytes->size);
+  return HVI_OK;
+}
+
+static hvi_status accept(void *context, size_t unit, const hvi_bytes *bytes, hvi_error *err) {
+  const hvi_runner *r = context;
+  return hvi_journal_append(r->run->journal, r->plan.kind, unit, bytes->data, bytes->size, err);
+}
+
+static bool wait_for_groups(void *context) { return advance(((hvi_runner *)context)->run, 0, 0); }
+
 hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err) {
+  hvi_ranks *ranks = hvi_share_ranks(r->run->settings->share);
+  const hvi_work work = {r, groups, next_group, run_unit, accept, wait_for_groups};
   r->first = first;
-  return hvi_parallel_run(groups, r->threads, run_group, r, err);
+  r->groups = groups;
+  if (!r->run->journal && !r->run->follows)
+    return hvi_parallel_run(groups, r->threads, run_group, r, err);
+  return hvi_work_run(&work, r->threads, ranks, &r->run->stopped, err);
 }
 
 hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *group, hvi_error *err) {
@@ -396,7 +463,8 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
   if (!hvi_multiply_sizes(plan->steps, r->row_bytes, &rows) || rows > SIZE_MAX / 2 ||
       !hvi_multiply_sizes(plan->group, sizeof(hvi_return) + rows, &r->record_bytes))
     return hvi_error_memory(err, "a group of roll-outs");
-  r->records = hvi_alloc(run->journal ? r->threads : groups, r->record_bytes);
+  const bool passed_on = run->journal || run->follows;
+  r->records = hvi_alloc(passed_on ? r->threads : groups, r->record_bytes);
   r->workers = hvi_alloc(r->threads, sizeof *r->workers);
   if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
   for (size_t i = 0; i < r->threads; i++) HVI_TRY(fill_worker(r, &r->workers[i], err));

@@ -30,6 +30,7 @@ typedef struct hvi_rollout_run {
   hvi_notes notes;            /* settings, and what came out */
   hvi_journal *journal;       /* NULL: records stay in memory */
   bool written;
+  bool follows;         /* another rank has journal and file */
   pthread_mutex_t lock; /* of what follows */
   size_t steps;         /* environment steps */
   size_t done;          /* of `total`, with those that turned out not to be needed */
@@ -46,7 +47,9 @@ hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi
  * opens the journal, which another run with the same notes may have left. */
 hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
                             const hvi_columns *columns, hvi_error *err);
-/* Writes the file, unless the run is stopped. */
+/* Whether groups are only run here, and the file is made elsewhere: a part, or a rank that follows. */
+bool hvi_rollout_apart(const hvi_rollout_run *run);
+/* Writes the file, unless the run is stopped or apart. */
 hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err);
 /* Fills in the report, and frees. Fine on a run that has not begun. */
 void hvi_rollout_end(hvi_rollout_run *run);
@@ -90,6 +93,7 @@ typedef struct hvi_rollout_plan {
   size_t width;                           /* of which so many run at once; 0: all */
   size_t rows;                            /* that all groups need together, in a journal, */
   size_t least;                           /* with so many episodes at least; or */
+  bool every;                             /* each part of a run needs all groups */
   size_t episodes;                        /* how many there are, the last group being cut */
   const double *starts;                   /* [][state] to start from; NULL: reset */
   size_t per_start;                       /* episodes from each of them */

@@ -3,6 +3,8 @@
 #include <hvi/testset.h>
 
 #include "base/base.h"
+#include "base/ranks.h"
+#include "base/share.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
 
@@ -184,7 +186,7 @@ static hvi_status fill_states(hvi_rollout_run *run, const hvi_rollout_plan *plan
   size_t visited = 0, episodes = 0;
   HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
   HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
-  if (run->stopped) return HVI_OK;
+  if (run->stopped || run->follows) return HVI_OK;
   /* what there is to choose from: whole episodes, as few as give enough states */
   for (size_t g = 0; visited < plan->rows || episodes < plan->least; g++) {
     HVI_TRY(hvi_runner_read(runner, g, &group, err));
@@ -226,7 +228,7 @@ static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *pla
   hvi_rollout_group group;
   HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
   HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
-  if (run->stopped) return HVI_OK;
+  if (run->stopped || hvi_rollout_apart(run)) return HVI_OK;
   for (size_t g = 0, row = 0; row < plan->episodes; g++) {
     HVI_TRY(hvi_runner_read(runner, g, &group, err));
     set->origin.broken += group.broken;
@@ -303,6 +305,7 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
                                    .policy_stream = "visit-policy",
                                    .steps = env->time_limit,
                                    .group = HVI_ROLLOUT_GROUP,
+                                   .every = true,
                                    .rows = visits,
                                    .least = least};
   const hvi_rollout_plan returns = returns_plan(&set);
@@ -310,8 +313,11 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   run.total = visiting + hvi_rollout_left(&run, &returns);
   HVI_TRY(fill_states(&run, &states, err));
   run.done = visiting; /* which was an estimate */
+  hvi_ranks *ranks = hvi_share_ranks(s->run.share);
+  if (!run.stopped && ranks)
+    HVI_TRY(hvi_ranks_share(ranks, set.states, set.count * set.state * sizeof *set.states, err));
   if (!run.stopped) HVI_TRY(fill_returns(&run, &returns, err));
-  if (!run.stopped) add_results(&run.notes, &set);
+  if (!run.stopped && !hvi_rollout_apart(&run)) add_results(&run.notes, &set);
   return hvi_rollout_write(&run, err);
 }
 

@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/ranks.h"
+#include "base/work.h"
 #include "gpu/gang.h"
 #include "io/journal.h"
 #include "io/kept.h"
@@ -20,7 +22,7 @@
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
-#include "study/work.h"
+#include "study/units.h"
 
 #include <hvi/version.h>
 
@@ -35,6 +37,9 @@ enum { MOST_AT_ONCE = 1024 }; /* cells on a device, a thread each */
 typedef struct session {
   hvi_study *study;
   hvi_part *part;
+  hvi_units *units; /* of the part */
+  size_t *here,
+      last; /* [cells] cells of each group under way on a rank that follows, the latest group */
   hvi_journal *journal;
   pthread_mutex_t lock;
   double total, done; /* costs of cells */
@@ -138,7 +143,30 @@ bool hvi_cell_tick(const hvi_cell *c, double share) {
   return !w->stopped;
 }
 
-static hvi_status run_cell(void *context, size_t index, hvi_text *bytes, hvi_error *err) {
+static hvi_status pack(hvi_bytes *bytes, const hvi_cell *c, const hvi_rows *rows, hvi_error *err) {
+  HVI_OWN char *about = hvi_cell_describe(c);
+  hvi_text t = {0};
+  if (about) hvi_rows_pack(&t, about, rows);
+  *bytes = (hvi_bytes){t.data, t.length};
+  return !about || t.failed ? hvi_error_memory(err, "the result of a cell") : HVI_OK;
+}
+
+/* A rank that follows is not told when a group is finished: it leaves one for another. */
+static void follow_group(session *s, const hvi_cell *c, bool begins) {
+  const hvi_kind *k = c->part->kind;
+  if (!s->here || !k->leave) return;
+  const size_t group = k->group(c), before = s->last;
+  pthread_mutex_lock(&s->lock);
+  s->here[group] += begins ? 1 : (size_t)-1;
+  if (begins) s->last = group;
+  if (begins && before != group && !s->here[before]) k->leave(s->part, before);
+  if (!begins && before != group && !s->here[group]) k->leave(s->part, group);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static hvi_status run_cell(void *context, size_t index, size_t worker, hvi_bytes *bytes,
+                           hvi_error *err) {
+  (void)worker;
   session *s = context;
   hvi_cell c = hvi_cell_at(s->study, s->part, index);
   struct hvi_cell_watch watch = {.session = s, .cost = cost_of(&c)};
@@ -146,36 +174,53 @@ static hvi_status run_cell(void *context, size_t index, hvi_text *bytes, hvi_err
   hvi_rows rows = {.kind = s->part->kind};
   c.watch = &watch;
   if (!hvi_cell_tick(&c, 0.0)) return HVI_OK;
+  follow_group(s, &c, true);
   hvi_status status = s->part->kind->run(&c, &rows, err);
-  if (!status && !watch.stopped) {
-    HVI_OWN char *about = hvi_cell_describe(&c);
-    if (about)
-      hvi_rows_pack(bytes, about, &rows);
-    else
-      status = hvi_error_memory(err, "a cell");
-  }
+  follow_group(s, &c, false);
+  if (!status && !watch.stopped) status = pack(bytes, &c, &rows, err);
   for (size_t k = 0; k < HVI_KIND_TABLES; k++) hvi_text_free(&rows.tables[k]);
   pthread_mutex_lock(&s->lock);
-  s->done += watch.cost - watch.done;
+  s->done -= watch.done; /* until it is accepted */
   pthread_mutex_unlock(&s->lock);
   return status;
 }
 
-static hvi_status keep(session *s, size_t index, const hvi_text *bytes, hvi_error *err) {
+static hvi_status keep(session *s, size_t index, const void *bytes, size_t size, hvi_error *err) {
   hvi_text *to = &s->results[s->part->first + index];
-  hvi_text_bytes(to, bytes->data, bytes->length);
+  hvi_text_bytes(to, bytes, size);
   return to->failed ? hvi_error_memory(err, "the rows of a cell") : HVI_OK;
 }
 
-static hvi_status accept(void *context, size_t index, const hvi_text *bytes, hvi_error *err) {
+static size_t next_cell(void *context, size_t worker) {
+  return hvi_units_next(((session *)context)->units, worker);
+}
+
+static hvi_status accept(void *context, size_t index, const hvi_bytes *bytes, hvi_error *err) {
   session *s = context;
-  HVI_TRY(hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->length, err));
-  return keep(s, index, bytes, err);
+  const hvi_cell c = hvi_cell_at(s->study, s->part, index);
+  const hvi_kind *k = s->part->kind;
+  if (hvi_units_done(s->units, index) && k->leave) k->leave(s->part, k->group(&c));
+  pthread_mutex_lock(&s->lock);
+  s->done += cost_of(&c);
+  pthread_mutex_unlock(&s->lock);
+  HVI_TRY(hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->size, err));
+  return keep(s, index, bytes->data, bytes->size, err);
+}
+
+/* Other ranks compute, and nobody here is left to tell how far the study is. */
+static bool wait_for_cells(void *context) {
+  session *s = context;
+  pthread_mutex_lock(&s->lock);
+  const double share = s->total > 0 ? fmin(s->done / s->total, 1) : 1;
+  const bool on = hvi_study_progress(s->study, "on all ranks", share);
+  pthread_mutex_unlock(&s->lock);
+  return on;
 }
 
 /* A record is a description and what follows it; anything else is of no use. */
 static hvi_status read_records(session *s, hvi_error *err) {
-  s->kept = hvi_alloc(hvi_journal_kept(s->journal), sizeof *s->kept);
+  const size_t count = hvi_journal_count(s->journal, 0);
+  s->kept = hvi_alloc(count, sizeof *s->kept);
   if (!s->kept) return hvi_error_memory(err, "a journal");
   for (size_t size; hvi_journal_has(s->journal, 0, s->records, &size); s->records++) {
     hvi_text *b = &s->kept[s->kept_count++];
@@ -195,14 +240,9 @@ static hvi_status look_up(session *s, bool *found, const hvi_cell *c, hvi_error 
     if (s->kept[i].length <= head || memcmp(s->kept[i].data, about, head) != 0) continue;
     *found = true;
     s->done += cost_of(c);
-    return keep(s, c->index, &s->kept[i], err);
+    return keep(s, c->index, s->kept[i].data, s->kept[i].length, err);
   }
   return HVI_OK;
-}
-
-static void work_leave(void *context, size_t group) {
-  const session *s = context;
-  s->part->kind->leave(s->part, group);
 }
 
 bool hvi_study_learns(const hvi_study *study) {
@@ -225,27 +265,61 @@ static size_t threads_for(const hvi_part *p, const hvi_study_settings *s) {
   return p->cells < MOST_AT_ONCE ? p->cells : MOST_AT_ONCE;
 }
 
+/* Which cells are to be run: those that nobody has finished, and of a part its own. */
+static hvi_status list_cells(session *s, hvi_unit *units, hvi_error *err) {
+  const hvi_part *p = s->part;
+  const hvi_share *share = s->study->settings->share;
+  for (size_t i = 0; i < p->cells; i++) {
+    const hvi_cell c = hvi_cell_at(s->study, s->part, i);
+    units[i] = (hvi_unit){.cost = cost_of(&c), .group = p->kind->group ? p->kind->group(&c) : 0};
+    if (s->kept_count) HVI_TRY(look_up(s, &units[i].taken, &c, err));
+    if (!units[i].taken && hvi_share_froms(share)) {
+      char name[128];
+      name_cell(name, sizeof name, &c);
+      return hvi_error_input(err,
+                             "%s: the cell '%s' is in no part: a part was damaged, or made with "
+                             "other settings",
+                             s->study->id, name);
+    }
+    units[i].taken = units[i].taken || !hvi_share_has(share, p->first + i);
+  }
+  return HVI_OK;
+}
+
+HVI_RELEASE(hvi_units)
+
 static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
-  const hvi_kind *k = p->kind;
   hvi_study *study = s->study;
+  const hvi_study_settings *o = study->settings;
+  const bool alone = p->kind->flags & HVI_KIND_ALONE;
+  hvi_ranks *ranks = alone ? NULL : hvi_share_ranks(o->share);
   HVI_OWN hvi_unit *units = hvi_alloc(p->cells, sizeof *units);
   if (!units) return hvi_error_memory(err, "the cells of a study");
+  if (alone && hvi_ranks_follows(hvi_share_ranks(o->share))) return HVI_OK;
+  HVI_OWN size_t *here = hvi_ranks_follows(ranks) ? hvi_alloc(p->cells, sizeof *here) : NULL;
   s->part = p;
-  for (size_t i = 0; i < p->cells; i++) {
-    const hvi_cell c = hvi_cell_at(s->study, p, i);
-    units[i] = (hvi_unit){.cost = cost_of(&c), .group = k->group ? k->group(&c) : 0};
-    if (s->kept_count) HVI_TRY(look_up(s, &units[i].taken, &c, err));
-  }
-  const hvi_work work = {.count = p->cells,
-                         .units = units,
-                         .context = s,
-                         .run = run_cell,
-                         .accept = accept,
-                         .leave = k->leave ? work_leave : NULL};
-  if (study->settings->device) hvi_gang_seconds(study->settings->device, &p->busy, &p->idle);
-  HVI_TRY(hvi_work_on_threads(&work, threads_for(p, study->settings), &study->stopped, err));
-  if (k->tell && !study->stopped) k->tell(study, p);
+  s->here = here;
+  s->last = 0;
+  HVI_TRY(list_cells(s, units, err));
+  hvi_work work = {s, p->cells, next_cell, run_cell, accept, ranks ? wait_for_cells : NULL};
+  const size_t threads = hvi_work_threads(&work, threads_for(p, o));
+  HVI_OWN_BY(hvi_units_release) hvi_units *list = NULL;
+  HVI_TRY(hvi_units_new(&list, units, p->cells, threads + (ranks ? ranks->count : 0), err));
+  s->units = list;
+  if (!ranks) work.most = hvi_units_waiting(list);
+  if (o->device) hvi_gang_seconds(o->device, &p->busy, &p->idle);
+  HVI_TRY(hvi_work_run(&work, threads, ranks, &study->stopped, err));
+  if (p->kind->tell && !study->stopped) p->kind->tell(study, p);
   return HVI_OK;
+}
+
+/* The cells that a part of the study has finished. */
+static hvi_status absorb(session *s, const char *part, hvi_kept *head, hvi_error *err) {
+  const hvi_study *study = s->study;
+  HVI_OWN char *folder = hvi_path_join(part, study->runs ? study->runs : study->id, "");
+  HVI_OWN char *path = folder ? hvi_path_join(folder, "cells", "") : NULL;
+  if (!path) return hvi_error_memory(err, "a path");
+  return hvi_journal_absorb(s->journal, path, head, true, err);
 }
 
 /* The journal is the study's own, or that of the one whose cells these are. */
@@ -265,8 +339,16 @@ static hvi_status open_journal(session *s, hvi_error *err) {
   hvi_status status = hvi_journal_open(&s->journal, path, &head, rule, err);
   if (status == HVI_ERROR_MISMATCH && !o->resume)
     status = hvi_journal_open(&s->journal, path, &head, HVI_JOURNAL_FRESH, err);
+  for (size_t i = 0; !status && i < hvi_share_froms(o->share); i++)
+    status = absorb(s, o->share->from[i], &head, err);
   hvi_levels_add(study->claims->levels, head.levels);
   return status ? status : read_records(s, err);
+}
+
+/* Whether all cells end up here, and results are made of them. */
+static bool is_whole(const hvi_study *study) {
+  const hvi_share *share = study->settings->share;
+  return !hvi_share_is_part(share) && !hvi_ranks_follows(hvi_share_ranks(share));
 }
 
 static hvi_status run_parts(session *s, hvi_error *err) {
@@ -278,9 +360,10 @@ static hvi_status run_parts(session *s, hvi_error *err) {
       const hvi_cell c = hvi_cell_at(study, p, i);
       s->total += cost_of(&c);
     }
-  HVI_TRY(open_journal(s, err));
+  if (!hvi_ranks_follows(hvi_share_ranks(study->settings->share))) HVI_TRY(open_journal(s, err));
   for (hvi_part *p = study->parts; p < study->parts + study->part_count && !study->stopped; p++)
     HVI_TRY(run_part(s, p, err));
+  if (!is_whole(study)) return HVI_OK;
   for (hvi_part *p = study->parts; p < study->parts + study->part_count && !study->stopped; p++)
     for (size_t i = 0; i < p->cells; i++) {
       const hvi_cell c = hvi_cell_at(study, p, i);
@@ -395,12 +478,16 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
 /* While it holds its folder, and its grid is laid out. */
 static hvi_status carry_out(hvi_study *study, hvi_error *err) {
   const double started = hvi_clock_now();
+  hvi_ranks *ranks = hvi_share_ranks(study->settings->share);
   bool finished = false;
-  HVI_TRY(check_files(study, err));
-  if (!study->tuning) HVI_TRY(start_claims(&finished, study, err));
+  if (!hvi_ranks_follows(ranks)) {
+    HVI_TRY(check_files(study, err));
+    if (!study->tuning) HVI_TRY(start_claims(&finished, study, err));
+  }
+  if (ranks) HVI_TRY(hvi_ranks_share(ranks, &finished, sizeof finished, err));
   if (finished || !hvi_study_progress(study, "starting", 0)) return HVI_OK;
   HVI_TRY(run_cells(study, err));
-  if (study->stopped) return HVI_OK;
+  if (study->stopped || !is_whole(study)) return HVI_OK;
   if (study->tuning) return hvi_study_report_rates(study, err);
   HVI_TRY(finish(study, err));
   study->claims->seconds = hvi_clock_now() - started;
@@ -413,6 +500,7 @@ static hvi_status open_study(hvi_study *study, hvi_error *err) {
   study->folder = hvi_path_join(study->settings->out, study->id, "");
   study->claims_path = study->folder ? hvi_study_path(study, "claims.json", "") : NULL;
   if (!study->claims_path) return hvi_error_memory(err, "a path");
+  if (hvi_ranks_follows(hvi_share_ranks(study->settings->share))) return lay_out(study, err);
   HVI_TRY(hvi_folder_make(study->folder, err));
   HVI_TRY(hvi_lock_take(&study->lock, study->claims_path, err));
   return lay_out(study, err);

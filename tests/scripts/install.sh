@@ -29,7 +29,7 @@ if grep -rIl -e "$HVI_SOURCE_DIR" -e "$HVI_BUILD_DIR" "$prefix"; then
 fi
 
 # Each file is in one package, and the library's holds the library alone.
-for part in library development program module gpu; do
+for part in library development program module mpi gpu; do
   cmake --install "$HVI_BUILD_DIR" --prefix "$scratch/parts/$part" --component $part >"$scratch/log" || fail "$(cat "$scratch/log")"
   (cd "$scratch/parts/$part" 2>/dev/null && find . ! -type d) || true
 done | grep -v -e /copyright$ -e /changelog | sort >"$scratch/parts.txt"
