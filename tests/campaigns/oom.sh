@@ -57,7 +57,7 @@ files() { # NAME POINTS
 
 # The same by forks before main, which is quicker: what is said and the exit status alone.
 sweep() { # NAME LINE POINTS
-  local total on step count
+  local total on step count before=$tried
   anew work
   total=$(allocations work "$2")
   step=$((total / $3 + 1))
@@ -68,7 +68,7 @@ sweep() { # NAME LINE POINTS
     tried=$((tried + BASH_REMATCH[1])) held=$((held + BASH_REMATCH[2]))
     if [[ $code != 0 ]]; then sed "s|^|does not hold: $1 $on |" out | head -8 >&2; fi
   done
-  echo "$1: $total allocations"
+  echo "$1: $total allocations, $((tried - before)) failed"
 }
 
 sweeps() { # POINTS
