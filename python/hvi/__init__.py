@@ -8,6 +8,7 @@
 docs/python.md tells the rest."""
 from ._core import ArgumentError, Error, InputError, MismatchError, OutOfMemory, SystemFailure, UnsupportedError
 from ._core import ffi as _ffi, lib as _lib, settings_of
+from ._evaluate import Value, collect, evaluate, load_value
 from ._problem import Problem, check, problem
 from ._solve import inspect, methods, problems, solve
 
