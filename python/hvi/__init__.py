@@ -10,6 +10,7 @@ from ._core import ArgumentError, Error, InputError, MismatchError, OutOfMemory,
 from ._core import ffi as _ffi, lib as _lib, settings_of
 from ._evaluate import Value, collect, evaluate, load_value
 from ._problem import Problem, check, problem
+from ._program import program, reproduce
 from ._solve import inspect, methods, problems, solve
 
 __version__ = _ffi.string(_lib.hvi_version()).decode()

@@ -5,7 +5,7 @@ import numpy as np
 
 from ._core import ArgumentError, Fields, InputError, Result, axes, call, check, describe, ffi, find, get, lib, pointer
 from ._core import put, rows, text, vector
-from ._solve import SLICE, TABLE, apply_method, take
+from ._solve import SLICE, TABLE, apply_method, settings_fields, take
 
 VALUE, EVALUATION = lib.hvi_value_table(), lib.hvi_evaluation_table()
 COLUMNS = ("obs", "action", "reward", "next_obs", "terminated", "truncated", "done")
@@ -333,12 +333,7 @@ def _finish(e, made: _Spec, batch: int, kept: list) -> Evaluation:
     settings = Fields(batch=batch)
     for name in ("replay", "double_sampling", "lambda", "lambda_decay", "returns"):
         settings[name] = get(find(VALUE, name), ffi.addressof(made.spec, "value"))
-    settings.update(polyak=made.spec.polyak, method=made.method, eta=made.s.eta)
-    family = lib.hvi_method_family(made.s)
-    for row in rows(TABLE):
-        if row.kind != lib.HVI_SETTING_SEED and text(row.name) != "eta" and lib.hvi_setting_used(ffi.addressof(row), family):
-            settings[text(row.name)] = get(ffi.addressof(row), made.s)
-    settings["seed"] = made.spec.seed
+    settings.update(polyak=made.spec.polyak, **settings_fields(made.s, made.method, made.spec.seed, made.s.eta, p.model))
     return Evaluation(
         gamma=v.gamma, status=text(lib.hvi_outcome_name(now.outcome)) if now.done else "stopped", reason=text(now.reason),
         outer=now.outer, inner=now.inner_total, level=text(now.levels), network=network, score=_score(result.score),

@@ -77,24 +77,28 @@ class Setup:
         if changed[0] == 0 and kind != lib.HVI_PRECISION_DOUBLE:
             raise ArgumentError(f"precision {name} is for players with fixed inputs, and {self.problem.name} has none")
 
-    def fields(self, eta: float, full: bool = True) -> Fields:
+    def fields(self, eta: float) -> Fields:
         """The settings in force, under the names of `--json`."""
-        s, p = self.s, self.problem
-        rules = ["fixed", *text(find(TABLE, "eta").choices).split("|")]
-        out = Fields(method=self.method, optimizer=None if s.baseline else text(s.optimizer.name), eta=eta,
-                     step_rule=rules[s.step_rule])
-        family = lib.hvi_method_family(s)
-        for row in rows(TABLE):
-            at = ffi.addressof(row)
-            if row.kind != lib.HVI_SETTING_SEED and text(row.name) != "eta" and lib.hvi_setting_used(at, family):
-                out[text(row.name)] = get(at, s)
-        out["seed"] = self.seed
-        out["precision"] = "single" if p._c.model.noise > 0 else "double"
+        p = self.problem
+        out = settings_fields(self.s, self.method, self.seed, eta, p._c.model)
         if p._about.get("kind"):
             out.update(instance=p._about["instance"], options=_options(p))
-        if full:
-            out["theta0"] = p.theta0 if self.theta0 is None else self.theta0.copy()
+        out["theta0"] = p.theta0 if self.theta0 is None else self.theta0.copy()
         return out
+
+
+def settings_fields(s, method: str, seed: int, eta: float, model) -> Fields:
+    """Those of a solver that its method uses."""
+    rules = ["fixed", *text(find(TABLE, "eta").choices).split("|")]
+    out = Fields(method=method, optimizer=None if s.baseline else text(s.optimizer.name), eta=eta,
+                 step_rule=rules[s.step_rule])
+    family = lib.hvi_method_family(s)
+    for row in rows(TABLE):
+        at = ffi.addressof(row)
+        if row.kind != lib.HVI_SETTING_SEED and text(row.name) != "eta" and lib.hvi_setting_used(at, family):
+            out[text(row.name)] = get(at, s)
+    out.update(seed=seed, precision="single" if model.noise > 0 else "double")
+    return out
 
 
 def _options(p) -> Fields:
@@ -165,6 +169,8 @@ def _run(setup: Setup, trace, callback):
     handle = ffi.new_handle((callback, p.dim, p.out)) if callback else None
     watch.callback = handle or ffi.NULL
     s.observe, s.observer_context = ffi.addressof(lib, "hvi_py_observe"), watch
+    if not callback and not (s.max_outer or s.max_f_evals or s.max_seconds or s.tol):
+        raise ArgumentError("nothing ends this solve: set iters, tol, max_evals or max_seconds, or a callback")
     out, err = ffi.new("hvi_solver **"), ffi.new("hvi_error *")
     with Frame(watch) as frame:
         status = lib.hvi_solver_new(out, p._c, s, err)
