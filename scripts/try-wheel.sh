@@ -3,7 +3,7 @@
 # Usage: try-wheel.sh FOLDER [PYTHON]     NumPy and cffi come from PyPI; where that cannot be reached, from the system.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
-wheel=$(ls -t "$1"/hvi-*.whl | head -n 1)
+wheel=$(ls -t "$(cd "$1" && pwd)"/hvi-*.whl | head -n 1)
 python=${2:-/usr/bin/python3}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,5 +1,6 @@
 """The library as cffi shows it: errors, settings by name, and small helpers that all parts share."""
 import math
+import os
 import threading
 
 import numpy as np
@@ -7,6 +8,10 @@ import numpy as np
 from ._hvi import ffi, lib
 
 lib.hvi_py_blas_threads(1)  # of the package's own OpenBLAS: the program's bits; NumPy has another
+
+_MODULES = os.path.join(os.path.dirname(__file__), "program", "lib", "hvi")
+if os.path.isdir(_MODULES):  # of environments on MuJoCo, which the library loads when one is asked for
+    os.environ.setdefault("HVI_MODULE_PATH", _MODULES)
 
 
 def text(pointer) -> str:
