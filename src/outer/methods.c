@@ -94,8 +94,9 @@ hvi_status hvi_settings_take(hvi_settings *s, const hvi_settings *asked, const h
                               chosen ? "," : "", name, row->used_by);
   const bool preset = !s->baseline && !s->automatic && strcmp(method, optimizer) != 0;
   if (preset && !hvi_setting_equal(row, asked, s) && fixes(method, row, asked))
-    return hvi_error_argument(err, "method %s fixes %s at %s; method %s leaves it open", method,
-                              name, hvi_setting_format(row, s, text, sizeof text), optimizer);
+    return hvi_error_argument(err, "method %s fixes %s at %s; %smethod %s leaves it open", method,
+                              name, hvi_setting_format(row, s, text, sizeof text),
+                              *name == '-' ? "--" : "", optimizer);
   hvi_setting_copy(row, s, asked);
   hvi_settings_give(s, row->name);
   return HVI_OK;
