@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from ._core import Fields, Frame, InputError, OutOfMemory, Result, call, describe, doubles, ffi, lib, on_error
+from ._core import check as raise_for
 from ._core import pointer, put, setting_text, text, vector
 
 
@@ -275,8 +276,6 @@ def check(source, *, options: dict = None, seed: int = 1, instance: int = 0, **s
         status = lib.hvi_problem_check(report, p._c, s, err)
         frame.settle()
     if status and not report.failed:
-        from ._core import check as raise_for
-
         raise_for(status, err)
     tests = [Fields(name=text(t.name), what=text(t.what), verdict=text(lib.hvi_check_verdict_name(t.verdict)),
                     worst=t.worst, limit=t.limit, text=text(t.text)) for t in report.results]
