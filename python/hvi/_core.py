@@ -110,10 +110,19 @@ def on_error(kind, value, traceback):
 class Fields(dict):
     """A dictionary whose entries are attributes too."""
 
-    __getattr__ = dict.get
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     def __dir__(self):
         return [*super().__dir__(), *self]
+
+
+def own(thing, free, *alive):
+    """A thing of the library's that is freed when nobody has it any more, and before what it needs."""
+    return ffi.gc(thing, lambda x: (free(x), alive)[0])
 
 
 def vector(pointer, count: int) -> np.ndarray:

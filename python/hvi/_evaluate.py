@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 
-from ._core import ArgumentError, Fields, InputError, Result, axes, call, check, describe, ffi, find, get, lib, pointer
+from ._core import ArgumentError, Fields, InputError, Result, axes, call, check, describe, ffi, find, get, lib, own, pointer
 from ._core import put, rows, text, vector
 from ._solve import SLICE, TABLE, apply_method, settings_fields, take
 
@@ -138,7 +138,7 @@ def _probe(testset, gamma: float):
         call(lib.hvi_testset_load, made, os.fsencode(testset))
         kept = ffi.gc(made[0], lib.hvi_testset_free)
         call(lib.hvi_probe_of_testset, out, kept)
-        return ffi.gc(out[0], lib.hvi_probe_free), kept
+        return own(out[0], lib.hvi_probe_free, kept), kept
     arrays = dict(testset) if isinstance(testset, dict) else dict(zip(("obs", "value", "standard_error"), testset))
     obs = np.ascontiguousarray(arrays["obs"], np.float32)
     value = np.ascontiguousarray(arrays["value"], np.float64)
@@ -265,7 +265,7 @@ def _environment(spec, env: str, policy, steps: int, threads: int) -> list:
     batch = v.batch
     v.draw, v.batch = lib.HVI_VALUE_FRESH, batch + v.replay
     call(lib.hvi_collector_new, collector, kept[0], kept[1], spec.seed, threads, (v.buffer + steps + 1) * batch)
-    kept.append(ffi.gc(collector[0], lib.hvi_collector_free))
+    kept.append(own(collector[0], lib.hvi_collector_free, *kept))
     spec.stream = lib.hvi_stream_of_collector(kept[2])
     v.data = lib.hvi_collector_data(kept[2])
     return kept
@@ -319,12 +319,12 @@ def evaluate(*, obs=None, reward=None, next_obs=None, terminated=None, truncated
         spec.probe, kept = probe, [*kept, probe, alive]
     out = ffi.new("hvi_evaluation **")
     call(lib.hvi_evaluation_new, out, spec)
-    e = ffi.gc(out[0], lib.hvi_evaluation_free)
+    e = own(out[0], lib.hvi_evaluation_free, made, kept)
     _steps(e, callback)
-    return _finish(e, made, batch, [e, made, *kept])
+    return _finish(e, made, batch)
 
 
-def _finish(e, made: _Spec, batch: int, kept: list) -> Evaluation:
+def _finish(e, made: _Spec, batch: int) -> Evaluation:
     result, now, v = ffi.new("hvi_evaluation_result *"), lib.hvi_evaluation_state(e), made.spec.value
     call(lib.hvi_evaluation_judge, e, result)
     p, last, g = lib.hvi_evaluation_problem(e), result.last, result.gap
@@ -341,7 +341,7 @@ def _finish(e, made: _Spec, batch: int, kept: list) -> Evaluation:
         counts=Fields(grad_evals=last.grad_evals, model_passes=last.model_passes, env_steps=last.env_steps),
         seconds=Fields(collection=last.seconds_collect, targets=last.seconds_targets, inner=last.seconds_inner,
                        run=last.seconds, measuring=last.seconds_measure),
-        settings=settings, trace=_trace(e), value=Value(p, theta, network, v.gamma, kept))
+        settings=settings, trace=_trace(e), value=Value(p, theta, network, v.gamma, e))
 
 
 def load_value(path) -> Value:
@@ -372,11 +372,11 @@ def load_value(path) -> Value:
         spec.center, spec.spread = (pointer(s) for s in scales)
     problem = ffi.new("hvi_problem **")
     call(lib.hvi_value_new, problem, spec, 1)
-    p = ffi.gc(problem[0], lib.hvi_problem_free)
+    p = own(problem[0], lib.hvi_problem_free, data, scales, row)
     theta = np.empty(p.model.dim)
     call(lib.hvi_mlp_load, p.model, pointer(theta), os.fsencode(path))
     network = _network(spec, inputs, spec.activation, "all" if scales[0].size else "none")
-    return Value(p, theta, network, spec.gamma, [data, scales, row])
+    return Value(p, theta, network, spec.gamma, p)
 
 
 evaluate.__doc__ += "\n".join((describe(VALUE, "draw threads"), describe(EVALUATION), describe(

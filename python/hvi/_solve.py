@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from ._core import ArgumentError, Fields, Frame, OutOfMemory, Result, axes, call, check, describe, doubles, ffi, find
-from ._core import get, lib, on_error, pointer, put, rows, text, vector
+from ._core import get, lib, on_error, own, pointer, put, rows, text, vector
 from ._problem import problem as make_problem
 
 SLICE = 0.05  # seconds between two looks at signals
@@ -59,7 +59,7 @@ class Setup:
         self.problem = p = make_problem(source, options=options, seed=seed, instance=instance)
         if precision is not None:
             self._precision(precision)
-        self.theta0 = None if theta0 is None else doubles(theta0, "theta0", p.dim)
+        self.theta0 = None if theta0 is None else doubles(theta0, "theta0", p.dim).copy()
         s.theta0 = ffi.NULL if theta0 is None else pointer(self.theta0)
         # what suits a problem suits its surrogates; a rule steps along single samples
         if not s.automatic and "eta" not in settings and p._c.eta > 0 and s.baseline != lib.HVI_BASELINE_RULE:
@@ -174,15 +174,14 @@ def _run(setup: Setup, trace, callback):
     out, err = ffi.new("hvi_solver **"), ffi.new("hvi_error *")
     with Frame(watch) as frame:
         status = lib.hvi_solver_new(out, p._c, s, err)
+        solver = own(out[0], lib.hvi_solver_free, p, watch, handle, setup)
         frame.settle()
         check(status, err)
-        solver = ffi.gc(out[0], lib.hvi_solver_free)
         while lib.hvi_py_run(solver, watch, SLICE) == lib.HVI_RUNNING and not watch.failed:
             pass  # Python looks at its signals here
         frame.settle()
     if watch.no_memory:
         raise OutOfMemory("out of memory for the trace; trace=False keeps none")
-    del handle
     return solver, watch
 
 
