@@ -15,7 +15,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle install format \
+.PHONY: all test suite asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel install format \
         check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -125,6 +125,14 @@ bundle: ## one tarball that runs without an installation (build-bundle/); GPU_CH
 	env -u CFLAGS -u CXXFLAGS -u LDFLAGS $(configure) build-bundle -DCMAKE_INSTALL_LIBDIR=lib -DHVI_TESTS=OFF
 	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle man $(if $(GPU_CHECK),hvi_gpu_check_bundle)
 	GPU_CHECK=$(GPU_CHECK) scripts/bundle.sh build-bundle
+
+wheel: ## the Python package with library and program, tried in a clean virtual environment (python/dist/)
+	$(say) 'a wheel'
+	scripts/install-dependencies.sh xz-utils python3-dev python3-cffi python3-setuptools python3-wheel python3-venv
+	env -u CFLAGS -u CXXFLAGS -u LDFLAGS $(configure) build-bundle -DCMAKE_INSTALL_LIBDIR=lib -DHVI_TESTS=OFF
+	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle hvi_static man
+	scripts/wheel.sh build-bundle
+	scripts/try-wheel.sh python/dist
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)

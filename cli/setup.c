@@ -47,38 +47,13 @@ bool hvi_setup_is_plain(const hvi_setup *s) {
   return o->automatic || (!o->baseline && strcmp(s->method, o->optimizer->name) == 0);
 }
 
-/* Whether the method sets this field whatever it was before: to the same from two starts. */
-static bool fixes(const char *method, const hvi_setting *row, const hvi_settings *asked) {
-  hvi_settings a = hvi_settings_defaults(), b = a;
-  hvi_setting_copy(row, &b, asked);
-  hvi_method_apply(&a, method, NULL);
-  hvi_method_apply(&b, method, NULL);
-  return hvi_setting_equal(row, &a, &b);
-}
-
-static int check_setting(const hvi_setup *s, const hvi_setting *row, const char *option) {
-  const hvi_settings *o = &s->settings;
-  const bool chosen = o->automatic && o->optimizer;
-  char text[64];
-  if (!hvi_setting_used(row, hvi_method_family(o)))
-    return hvi_misuse("method %s does not use %s; it is for %s",
-                      chosen ? hvi_format("auto, which chose %s,", o->optimizer->name) : s->method,
-                      option, row->used_by);
-  const bool same = hvi_setting_equal(row, &s->asked, &s->settings);
-  const bool preset = !s->settings.baseline && !hvi_setup_is_plain(s);
-  if (same || !preset || !fixes(s->method, row, &s->asked)) return HVI_EXIT_DONE;
-  return hvi_misuse("method %s fixes %s at %s; --method %s leaves it open", s->method, option,
-                    hvi_setting_format(row, &s->settings, text, sizeof text),
-                    s->settings.optimizer->name);
-}
-
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   for (size_t i = 0; i < args->count; i++) {
     const hvi_arg *arg = &args->rows[i];
     if (!arg->given || arg->to != &s->asked) continue;
-    HVI_STEP(check_setting(s, &arg->setting, arg->option));
-    hvi_setting_copy(&arg->setting, &s->settings, &s->asked);
-    hvi_settings_give(&s->settings, arg->setting.name);
+    if (hvi_settings_take(&s->settings, &s->asked, &arg->setting, s->method, arg->option,
+                          &hvi_fault))
+      return hvi_misuse("%s", hvi_fault.text);
   }
   return HVI_EXIT_DONE;
 }

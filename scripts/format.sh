@@ -9,8 +9,8 @@ mode=(-i)
 [[ ${1-} == --check ]] && mode=(--dry-run -Werror)
 
 folders=()
-for folder in include src cli tests bench fuzz examples; do
+for folder in include src cli tests bench fuzz examples python; do
   [[ -d $folder ]] && folders+=("$folder")
 done
-find "${folders[@]}" \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
+find "${folders[@]}" ! -path 'python/build/*' \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 --no-run-if-empty "$tool" "${mode[@]}"

@@ -4,7 +4,8 @@
 set -euo pipefail
 
 packages=(build-essential cmake pkg-config libopenblas-pthread-dev liblapacke-dev libyaml-dev
-  libjansson-dev libzip-dev libmujoco-dev libcmocka-dev gnuplot-nox clang-format "$@")
+  libjansson-dev libzip-dev libmujoco-dev libcmocka-dev gnuplot-nox clang-format
+  python3-dev python3-cffi python3-numpy python3-pytest "$@")
 
 # Elsewhere the names of packages differ, so look for what they bring.
 check_tools() {

@@ -59,6 +59,11 @@ HVI_API hvi_status hvi_builtin_make(hvi_problem **problem, const hvi_builtin *b,
  * library, NAME.so: the problem of its own code, without options (plugin.h). */
 HVI_API hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t seed,
                                     uint64_t instance, hvi_error *err);
+/* The same of a text, YAML or JSON, for programs and bindings that have it in memory. `name` is what
+ * errors call it; other files that it names are looked for from `folder`, NULL: there can be none. */
+HVI_API hvi_status hvi_problem_parse(hvi_problem **problem, const char *text, const char *name,
+                                     const char *folder, uint64_t seed, uint64_t instance,
+                                     hvi_error *err);
 
 #ifdef __cplusplus
 }

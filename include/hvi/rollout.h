@@ -17,6 +17,7 @@
 
 #include <hvi/policy.h>
 #include <hvi/setting.h>
+#include <hvi/tensors.h>
 
 #include <stdint.h>
 
@@ -120,6 +121,9 @@ typedef struct hvi_names {
  */
 HVI_API hvi_status hvi_dataset_read(hvi_dataset **data, const char *path, const hvi_names *names,
                                     hvi_error *err);
+/* The same of arrays in memory, which are copied; `name` is what errors call them. */
+HVI_API hvi_status hvi_dataset_of(hvi_dataset **data, const hvi_tensors *arrays, const char *name,
+                                  const hvi_names *names, hvi_error *err);
 /* The same without names. */
 HVI_API hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err);
 HVI_API void hvi_dataset_free(hvi_dataset *data);

@@ -154,6 +154,12 @@ HVI_API hvi_settings hvi_method_settings(const char *name);
  * and stays, when it differs from its default, or when hvi_settings_give has named its row. */
 HVI_API void hvi_settings_choose(hvi_settings *s, const hvi_problem *p);
 HVI_API void hvi_settings_give(hvi_settings *s, const char *row);
+/* One row of what was asked for goes into the settings of a method, and counts as given. Refused is
+ * what the method does not use, and what a preset fixes at another value. `where` is what the refusal
+ * calls the row, NULL: its name. */
+HVI_API hvi_status hvi_settings_take(hvi_settings *s, const hvi_settings *asked,
+                                     const hvi_setting *row, const char *method, const char *where,
+                                     hvi_error *err);
 /* Names, ranges and defaults of all of them, those of optimizers and rules too. */
 HVI_API const hvi_setting_table *hvi_settings_table(void);
 

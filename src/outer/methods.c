@@ -73,3 +73,31 @@ const char *hvi_method_family(const hvi_settings *s) {
   if (s->baseline != HVI_BASELINE_NONE) return "baseline";
   return s->optimizer ? s->optimizer->name : "lm adam"; /* method auto chooses one of these */
 }
+
+/* Whether the method sets this row whatever it was before: to the same from two starts. */
+static bool fixes(const char *method, const hvi_setting *row, const hvi_settings *asked) {
+  hvi_settings a = hvi_settings_defaults(), b = a;
+  hvi_setting_copy(row, &b, asked);
+  hvi_method_apply(&a, method, NULL);
+  hvi_method_apply(&b, method, NULL);
+  return hvi_setting_equal(row, &a, &b);
+}
+
+hvi_status hvi_settings_take(hvi_settings *s, const hvi_settings *asked, const hvi_setting *row,
+                             const char *method, const char *where, hvi_error *err) {
+  const char *optimizer = s->optimizer ? s->optimizer->name : "", *name = where ? where : row->name;
+  const bool chosen = s->automatic && s->optimizer;
+  char text[64];
+  if (!hvi_setting_used(row, hvi_method_family(s)))
+    return hvi_error_argument(err, "method %s%s%s%s does not use %s; it is for %s", method,
+                              chosen ? ", which chose " : "", chosen ? optimizer : "",
+                              chosen ? "," : "", name, row->used_by);
+  const bool preset = !s->baseline && !s->automatic && strcmp(method, optimizer) != 0;
+  if (preset && !hvi_setting_equal(row, asked, s) && fixes(method, row, asked))
+    return hvi_error_argument(err, "method %s fixes %s at %s; %smethod %s leaves it open", method,
+                              name, hvi_setting_format(row, s, text, sizeof text),
+                              *name == '-' ? "--" : "", optimizer);
+  hvi_setting_copy(row, s, asked);
+  hvi_settings_give(s, row->name);
+  return HVI_OK;
+}

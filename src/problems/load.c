@@ -135,3 +135,13 @@ hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t se
   HVI_TRY(hvi_document_read(&d, path, err));
   return load(problem, &d, seed, instance, err);
 }
+
+hvi_status hvi_problem_parse(hvi_problem **problem, const char *text, const char *name,
+                             const char *folder, uint64_t seed, uint64_t instance, hvi_error *err) {
+  if (!problem || !text || !name)
+    return hvi_error_argument(err, "hvi_problem_parse: a null pointer");
+  *problem = NULL;
+  HVI_OWN_BY(hvi_document_free) hvi_document d = {0};
+  HVI_TRY(hvi_document_parse(&d, text, name, folder, err));
+  return load(problem, &d, seed, instance, err);
+}

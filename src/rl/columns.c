@@ -283,14 +283,20 @@ hvi_status hvi_columns_read(void *out, const hvi_columns *columns, const char *p
                             const hvi_names *names, hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   memset(out, 0, sizeof(void *));
-  HVI_TRY(check_names(columns, names, err));
   HVI_TRY(hvi_tensors_open(&t, path, 0, err));
+  return hvi_columns_of(out, columns, &t, path, names, err);
+}
+
+hvi_status hvi_columns_of(void *out, const hvi_columns *columns, hvi_tensors **t, const char *path,
+                          const hvi_names *names, hvi_error *err) {
+  memset(out, 0, sizeof(void *));
+  HVI_TRY(check_names(columns, names, err));
   char *s = hvi_alloc(1, columns->size);
   if (!s) return hvi_error_memory(err, columns->what);
-  const hvi_tensors *file = t;
+  const hvi_tensors *file = *t;
   if (columns->owner) {
-    memcpy(s + columns->owner, &t, sizeof t);
-    t = NULL;
+    memcpy(s + columns->owner, t, sizeof *t);
+    *t = NULL;
   }
   read_origin((hvi_provenance *)(void *)(s + columns->origin), file);
   const hvi_status status =

@@ -65,6 +65,10 @@ void hvi_columns_free(void *s, const hvi_columns *columns);
  * rows and widths agree. */
 hvi_status hvi_columns_read(void *out, const hvi_columns *columns, const char *path,
                             const hvi_names *names, hvi_error *err);
+/* The same of tensors in memory, called `path` in errors; they are taken over where the columns have
+ * an owner, and *t is then NULL. */
+hvi_status hvi_columns_of(void *out, const hvi_columns *columns, hvi_tensors **t, const char *path,
+                          const hvi_names *names, hvi_error *err);
 /* The tensor that is this column, under a name that was given or one that is known. NULL: it is
  * optional and not there. Two candidates are refused, and both named. */
 hvi_status hvi_column_find(const hvi_tensor **found, const hvi_column *c, const hvi_tensors *t,

@@ -245,6 +245,15 @@ hvi_status hvi_dataset_read(hvi_dataset **data, const char *path, const hvi_name
   return hvi_columns_read(data, &columns, path, names, err);
 }
 
+hvi_status hvi_dataset_of(hvi_dataset **data, const hvi_tensors *arrays, const char *name,
+                          const hvi_names *names, hvi_error *err) {
+  if (!data || !arrays || !name) return hvi_error_argument(err, "hvi_dataset_of: a null pointer");
+  hvi_columns copied = columns;
+  hvi_tensors view = *arrays, *t = &view;
+  copied.owner = 0;
+  return hvi_columns_of(data, &copied, &t, name, names, err);
+}
+
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
   return hvi_dataset_read(data, path, NULL, err);
 }

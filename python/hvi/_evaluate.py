@@ -1,0 +1,383 @@
+"""Policy evaluation: transitions in arrays, or of an environment, to a value network and how good it is."""
+import os
+
+import numpy as np
+
+from ._core import ArgumentError, Fields, InputError, Result, axes, call, check, describe, ffi, find, get, lib, own, pointer
+from ._core import put, rows, text, vector
+from ._solve import SLICE, TABLE, apply_method, settings_fields, take
+
+VALUE, EVALUATION = lib.hvi_value_table(), lib.hvi_evaluation_table()
+COLUMNS = ("obs", "action", "reward", "next_obs", "terminated", "truncated", "done")
+TYPES = {np.dtype(t): getattr(lib, f"HVI_TENSOR_{name}") for t, name in (
+    ("?", "BOOL"), ("u1", "U8"), ("i1", "I8"), ("u2", "U16"), ("i2", "I16"), ("u4", "U32"), ("i4", "I32"), ("u8", "U64"),
+    ("i8", "I64"), ("f2", "F16"), ("f4", "F32"), ("f8", "F64"))}
+NAMES = {"error": "error", "without_noise": "clean", "without_noise_interval": "clean_interval",
+         "relative_without_noise": "relative_clean", "mean_value": "mean", "rms_value": "size"}
+SCALE_ROWS = GAP_ROWS = 10000  # of data, as the program has it
+
+
+def _dataset(arrays: dict):
+    """The library's data set of arrays, by the rules of data files."""
+    kept, items = [], []
+    for name, x in arrays.items():
+        a = np.ascontiguousarray(x)
+        if a.dtype not in TYPES:
+            raise InputError(f"'{name}' has type {a.dtype}, which is not a number or a truth value")
+        if a.ndim > 8:
+            raise InputError(f"'{name}' has {a.ndim} axes")
+        kept += [a, ffi.new("char[]", name.encode())]
+        items.append(dict(name=kept[-1], type=TYPES[a.dtype], dims=a.ndim, shape=list(a.shape), data=pointer(a, "void")))
+    c = ffi.new("hvi_tensor[]", items)
+    out = ffi.new("hvi_dataset **")
+    call(lib.hvi_dataset_of, out, ffi.new("hvi_tensors *", dict(count=len(items), items=c)), b"the arrays", ffi.NULL)
+    return ffi.gc(out[0], lib.hvi_dataset_free)
+
+
+def collect(env, policy, transitions: int, seed: int = 1) -> dict:
+    """Transitions of a policy in an environment with Gymnasium's reset and step, as arrays.
+
+    policy: a function from an observation to an action. Episodes follow each other; the last one may be cut."""
+    found = {name: [] for name in ("obs", "action", "reward", "next_obs", "terminated", "truncated")}
+    state, _ = env.reset(seed=seed)
+    for _ in range(transitions):
+        action = policy(state)
+        after, reward, terminated, truncated, _ = env.step(action)
+        for name, x in zip(found, (state, action, reward, after, terminated, truncated)):
+            found[name].append(np.array(x))
+        state = env.reset()[0] if terminated or truncated else after
+    flat = ("obs", "action", "next_obs")
+    return {k: np.array(v).reshape(len(v), -1) if k in flat else np.array(v) for k, v in found.items()}
+
+
+class _Spec:
+    """Keywords to the spec of an evaluation, as `hvi evaluate` makes it from its options."""
+
+    def __init__(self, method: str, steps: int, from_data: bool, given: dict):
+        self.spec = ffi.new("hvi_evaluation_spec *", lib.hvi_evaluation_defaults())
+        self.ours = ffi.new("hvi_settings *", lib.hvi_evaluation_settings())
+        self.s = ffi.new("hvi_settings *", lib.hvi_method_settings(b"gd"))
+        self.method = method or text(self.ours.optimizer.name)
+        self.given = {k.rstrip("_") for k in given}
+        self.asked = ffi.new("hvi_settings *", self.ours[0])
+        self.asked.rule_settings.adam = True
+        self.spec.gap_per_decade = 1
+        own = self._put(given)
+        self.s.seed = self.spec.seed
+        self._choose(own)
+        self._lambda(from_data)
+        self.s.max_outer = steps or self.ours.max_outer
+        self.spec.settings = self.s
+        self._check(from_data)
+
+    def _put(self, given: dict) -> list:
+        """Each to the table that has it; returns those of the solver."""
+        solver = []
+        for name, value in given.items():
+            if find(VALUE, name):
+                put(VALUE, ffi.addressof(self.spec, "value"), name, value)
+            elif find(EVALUATION, name):
+                put(EVALUATION, self.spec, name, value)
+            else:
+                put(TABLE, self.asked, name, value)
+                solver.append(name)
+        return solver
+
+    @property
+    def plain(self) -> bool:
+        """An optimizer under its own name: neither a preset nor a baseline."""
+        return not self.s.baseline and text(self.s.optimizer.name) == self.method
+
+    def _choose(self, names: list) -> None:
+        """The method in force: its own settings, what an evaluation starts from, and what was asked for."""
+        s, ours = self.s, self.ours
+        if self.method == "auto":
+            raise ArgumentError("method auto is for problems; an evaluation starts from adamw")
+        apply_method(s, self.method, lib.hvi_value_rules())
+        rule = s.baseline == lib.HVI_BASELINE_RULE
+        if rule:
+            s.eta = 1e-3
+            s.rule_settings = self.asked.rule_settings
+            s.rule_settings.second_rate = 0.1 if self.method == "td-target" else 1.0
+        take(s, self.asked, self.method, names)
+        name = text(s.optimizer.name)
+        shared = {"inner", "accelerate", "target", "keep_state", *(["inner_lr", "inner_lr_decay"] if name == "adam" else [])}
+        if self.plain:
+            for row in rows(TABLE):
+                if text(row.name) not in self.given and (s.optimizer == ours.optimizer or text(row.name) in shared):
+                    lib.hvi_setting_copy(ffi.addressof(row), s, ours)
+            plain_targets = s.target == lib.HVI_TARGET_PLAIN and s.redraw_every <= 1
+            if "accelerate" not in self.given and (self.spec.value.returns or not plain_targets):
+                s.accelerate = lib.HVI_ACCELERATE_NONE
+        elif "polyak" not in self.given:
+            self.spec.polyak = 0.0
+        if "eta" not in self.given and not rule:
+            s.eta = 1.0
+        s.seed = self.spec.seed
+
+    def _lambda(self, from_data: bool) -> None:
+        """Targets look further where rows follow each other and nobody asked for something else."""
+        v = self.spec.value
+        if not (self.plain and not v.returns and not from_data) and "lambda" not in self.given:
+            setattr(v, "lambda", 0.0)
+        if not (0 < getattr(v, "lambda") < 1 and self.plain and not from_data) and "lambda_decay" not in self.given:
+            v.lambda_decay = 0.0
+
+    def _check(self, from_data: bool) -> None:
+        v, s = self.spec.value, self.s
+        if s.step_rule != lib.HVI_STEP_FIXED:
+            raise ArgumentError("eta: must be a number here: mu and L are not known")
+        if getattr(v, "lambda") > 0 and from_data and v.batch > 0:
+            raise ArgumentError("lambda_ with data needs batch=0: rows at random do not follow each other")
+
+
+def _probe(testset, gamma: float):
+    """States with values, from a file or from arrays; with what keeps them alive."""
+    if isinstance(testset, (str, os.PathLike)):
+        made, out = ffi.new("hvi_testset **"), ffi.new("hvi_probe **")
+        call(lib.hvi_testset_load, made, os.fsencode(testset))
+        kept = ffi.gc(made[0], lib.hvi_testset_free)
+        call(lib.hvi_probe_of_testset, out, kept)
+        return own(out[0], lib.hvi_probe_free, kept), kept
+    arrays = dict(testset) if isinstance(testset, dict) else dict(zip(("obs", "value", "standard_error"), testset))
+    obs = np.ascontiguousarray(arrays["obs"], np.float32)
+    value = np.ascontiguousarray(arrays["value"], np.float64)
+    noise = np.ascontiguousarray(np.broadcast_to(arrays.get("standard_error", 0.0), value.shape), np.float64)
+    if obs.ndim != 2 or value.shape != obs.shape[:1] or not (np.isfinite(obs).all() and np.isfinite(value).all()):
+        raise InputError(f"a test set has obs [states][obs] and value [states], finite; here {obs.shape} and {value.shape}")
+    probe = ffi.new("hvi_probe *", dict(states=len(value), obs=obs.shape[1], observation=pointer(obs, "float"),
+                                        value=pointer(value), standard_error=pointer(noise), gamma=gamma))
+    return probe, (obs, value, noise)
+
+
+class Value:
+    """A value function: called with states [n][obs], or with one, it gives their values.
+
+    network (inputs, hidden, activation, normalise), gamma, theta; save() writes the file that `hvi evaluate` writes."""
+
+    def __init__(self, problem, theta: np.ndarray, network: Fields, gamma: float, keep):
+        self._problem, self._keep = problem, keep
+        self.theta, self.network, self.gamma = theta, network, gamma
+
+    def __call__(self, obs) -> np.ndarray:
+        x = np.ascontiguousarray(obs, np.float32)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.network.inputs:
+            raise InputError(f"states have shape {x.shape}, and must have {self.network.inputs} numbers each")
+        count = 1 if x.ndim == 1 else len(x)
+        values = np.empty(count)
+        call(lib.hvi_value_predict, self._problem, pointer(self.theta), pointer(x, "float"), count, pointer(values))
+        return values[0] if x.ndim == 1 else values
+
+    def save(self, path) -> None:
+        """The network as .safetensors, with its scales as notes."""
+        call(lib.hvi_value_save, self._problem, pointer(self.theta), os.fsencode(path))
+
+    def __repr__(self):
+        widths = "-".join(str(w) for w in (self.network.inputs, *self.network.hidden, 1))
+        return f"<hvi value function: network {widths} {self.network.activation}, gamma {self.gamma:g}>"
+
+
+class Evaluation(Result):
+    """What hvi.evaluate found: the members of `hvi evaluate --json`, `value` (a callable) and `trace`.
+
+    r(states) is r.value(states)."""
+
+    _shown = ("gamma", "status", "outer", "network", "score", "bellman", "counts", "seconds")
+
+    def __call__(self, obs):
+        return self.value(obs)
+
+    def save(self, path) -> None:
+        """The network as .safetensors; hvi.load_value reads it."""
+        self.value.save(path)
+
+    def plot(self, ax=None, column: str = None):
+        """A column of the trace over the outer steps: the error, else the gap, else the loss."""
+        ax, t = axes(ax), self.trace
+        column = column or next((c for c in ("error", "gap", "loss") if np.isfinite(t[c]).any()), "loss")
+        ax.semilogy(t["outer"], t[column], label=column)
+        ax.set_xlabel("outer steps")
+        ax.legend()
+        return ax
+
+
+def _trace(e) -> np.ndarray:
+    """The measurements, a row each, under the columns of the program's CSV."""
+    names = []
+    while (name := lib.hvi_evaluation_column(len(names))) != ffi.NULL:
+        names.append(text(name))
+    count = ffi.new("size_t *")
+    found = lib.hvi_evaluation_rows(e, count)
+    made = np.empty(count[0], [(n, np.float64) for n in names])
+    for i in range(count[0]):
+        made[i] = tuple(lib.hvi_evaluation_cell(found + i, k) for k in range(len(names)))
+    return made
+
+
+def _score(s) -> Fields:
+    if s.states == 0:
+        return None
+    out = Fields((name, getattr(s, NAMES.get(name, name))) for name in (
+        "states", "episodes", "error", "error_low", "error_high", "interval", "noise", "without_noise",
+        "without_noise_interval", "variance", "relative", "relative_without_noise", "mean_value", "rms_value",
+        "intercept", "slope", "correlation", "noise_share", "too_noisy"))
+    for which in ("usual", "rare"):
+        c = getattr(s, which)
+        out.update({f"states_{which}": c.states, f"error_{which}": c.error, f"noise_{which}": c.noise})
+    return out
+
+
+def _steps(e, callback) -> None:
+    """Outer steps to the end; between slices Python looks at its signals, and the callback at the last row."""
+    status, err, count = ffi.new("hvi_status *"), ffi.new("hvi_error *"), ffi.new("size_t *")
+    seen = 0
+    while True:
+        done = lib.hvi_py_evaluate(e, 0.0 if callback else SLICE, status, err)
+        check(status[0], err)
+        found = lib.hvi_evaluation_rows(e, count)
+        if callback and count[0] > seen:
+            seen, row = count[0], found[count[0] - 1]
+            if callback(Fields((n, getattr(row, n)) for n, _ in ffi.typeof("hvi_evaluation_row").fields)) is False:
+                return
+        if done:
+            return
+
+
+def _network(v, inputs: int, activation, normalise) -> Fields:
+    return Fields(inputs=inputs, hidden=[v.hidden[i] for i in range(v.hidden_count)],
+                  activation=text(lib.hvi_activation_name(activation)), normalise=normalise)
+
+
+def _environment(spec, env: str, policy, steps: int, threads: int) -> list:
+    """A built-in environment, a policy for it, and a stream of their transitions."""
+    out, made = ffi.new("hvi_env **"), ffi.new("hvi_policy **")
+    call(lib.hvi_env_new, out, env.encode())
+    kept = [ffi.gc(out[0], lib.hvi_env_free)]
+    if policy is None:
+        raise ArgumentError("the policy is missing: policy='default', or a file")
+    if policy == "default":
+        call(lib.hvi_policy_of_env, made, kept[0])
+    else:
+        call(lib.hvi_policy_load, made, os.fsencode(policy))
+    kept.append(ffi.gc(made[0], lib.hvi_policy_free))
+    call(lib.hvi_policy_fit, kept[1], kept[0])
+    v, collector = spec.value, ffi.new("hvi_collector **")
+    batch = v.batch
+    v.draw, v.batch = lib.HVI_VALUE_FRESH, batch + v.replay
+    call(lib.hvi_collector_new, collector, kept[0], kept[1], spec.seed, threads, (v.buffer + steps + 1) * batch)
+    kept.append(own(collector[0], lib.hvi_collector_free, *kept))
+    spec.stream = lib.hvi_stream_of_collector(kept[2])
+    v.data = lib.hvi_collector_data(kept[2])
+    return kept
+
+
+def _data(spec, arrays: dict, gap: bool, gap_rows: int) -> list:
+    data, v = _dataset(arrays), spec.value
+    v.data = data
+    v.draw = lib.HVI_VALUE_RANDOM if 0 < v.batch < data.count else lib.HVI_VALUE_ALL
+    spec.normalise_rows = SCALE_ROWS
+    first = ffi.new("hvi_dataset *", data[0])
+    first.count = min(data.count, gap_rows or data.count)
+    if gap:
+        spec.gap = first
+    return [data, first]
+
+
+def evaluate(*, obs=None, reward=None, next_obs=None, terminated=None, truncated=None, done=None, action=None, env=None,
+             policy=None, transitions: int = 100000, method: str = None, steps: int = None, testset=None,
+             gap: bool = False, gap_rows: int = GAP_ROWS, threads: int = 1, callback=None, **settings) -> Evaluation:
+    """The value function of a policy from its transitions, by the projected Bellman error, and how good it is.
+
+    Arrays: obs [n][obs], reward [n], next_obs [n][obs], and terminated [n] or done [n]; truncated and action where they
+        are known. next_obs may be missing where truncated tells the ends of episodes (docs/data-files.md).
+    env and policy: an environment with Gymnasium's reset and step, and a function from an observation to an action;
+        so many `transitions` are collected here and then used as arrays. Or the name of a built-in environment
+        ('lqr', 'pendulum', ...) and a policy's file or 'default', which is simulated by the library as it goes.
+    method: 'adamw' unless given. steps: outer steps (200).
+    testset: a file, or (obs, value) or (obs, value, standard_error), to measure the error with.
+    gap: the Bellman gap at measurements, on the first gap_rows rows (0: all).
+    threads: that share the work, with the same bits for any number; 0: one per core.
+    callback: is called after each measurement with its row; False ends the run.
+
+    Settings (lambda_ stands for lambda):
+    """
+    arrays = {k: v for k, v in zip(COLUMNS, (obs, action, reward, next_obs, terminated, truncated, done)) if v is not None}
+    if (env is None) == (not arrays):
+        raise ArgumentError("evaluate takes arrays (obs, reward, next_obs, terminated), or env and policy, and not both")
+    built_in = isinstance(env, str)
+    made = _Spec(method, steps, not built_in, settings)
+    spec, batch = made.spec, made.spec.value.batch
+    threads = threads or os.cpu_count()
+    spec.value.threads = threads
+    if env is not None and not built_in:
+        if not callable(policy):
+            raise ArgumentError("policy must be a function from an observation to an action")
+        arrays = collect(env, policy, transitions, spec.seed)
+    kept = _environment(spec, env, policy, made.s.max_outer, threads) if built_in else _data(spec, arrays, gap, gap_rows)
+    if testset is not None:
+        probe, alive = _probe(testset, spec.value.gamma)
+        spec.probe, kept = probe, [*kept, probe, alive]
+    out = ffi.new("hvi_evaluation **")
+    call(lib.hvi_evaluation_new, out, spec)
+    e = own(out[0], lib.hvi_evaluation_free, made, kept)
+    _steps(e, callback)
+    return _finish(e, made, batch)
+
+
+def _finish(e, made: _Spec, batch: int) -> Evaluation:
+    result, now, v = ffi.new("hvi_evaluation_result *"), lib.hvi_evaluation_state(e), made.spec.value
+    call(lib.hvi_evaluation_judge, e, result)
+    p, last, g = lib.hvi_evaluation_problem(e), result.last, result.gap
+    network = _network(v, v.data.obs, v.activation, get(find(EVALUATION, "normalise"), made.spec))
+    theta = vector(lib.hvi_evaluation_theta(e), p.model.dim)
+    settings = Fields(batch=batch)
+    for name in ("replay", "double_sampling", "lambda", "lambda_decay", "returns"):
+        settings[name] = get(find(VALUE, name), ffi.addressof(made.spec, "value"))
+    settings.update(polyak=made.spec.polyak, **settings_fields(made.s, made.method, made.spec.seed, made.s.eta, p.model))
+    return Evaluation(
+        gamma=v.gamma, status=text(lib.hvi_outcome_name(now.outcome)) if now.done else "stopped", reason=text(now.reason),
+        outer=now.outer, inner=now.inner_total, level=text(now.levels), network=network, score=_score(result.score),
+        bellman=Fields(gap=g.gap, error=g.error, least=g.least, transitions=result.gap_rows),
+        counts=Fields(grad_evals=last.grad_evals, model_passes=last.model_passes, env_steps=last.env_steps),
+        seconds=Fields(collection=last.seconds_collect, targets=last.seconds_targets, inner=last.seconds_inner,
+                       run=last.seconds, measuring=last.seconds_measure),
+        settings=settings, trace=_trace(e), value=Value(p, theta, network, v.gamma, e))
+
+
+def load_value(path) -> Value:
+    """A value network that `hvi evaluate` or save() wrote, as a callable."""
+    out = ffi.new("hvi_tensors **")
+    call(lib.hvi_tensors_read, out, os.fsencode(path), 0)
+    file = ffi.gc(out[0], lib.hvi_tensors_free)
+
+    def note(key, default=None):
+        found = text(lib.hvi_tensors_note(file, key.encode()))
+        if found is None and default is None:
+            raise InputError(f"'{path}' has no note '{key}': it is no value network of hvi")
+        return default if found is None else found
+
+    shapes = {text(file.items[i].name): list(file.items[i].shape)[:file.items[i].dims] for i in range(file.count)}
+    layers = sorted((int(n.split(".")[0]), s) for n, s in shapes.items() if n.endswith(".weight") and n[0].isdigit())
+    if not layers:
+        raise InputError(f"'{path}' has no layers 0.weight, 2.weight, ...")
+    inputs, spec = layers[0][1][1], ffi.new("hvi_value_spec *", lib.hvi_value_defaults())
+    row = np.zeros((1, inputs), np.float32)
+    data = _dataset(dict(obs=row, reward=np.zeros(1, np.float32), next_obs=row, terminated=np.ones(1, bool)))
+    scales = [np.array(note(k, "").split(), float) for k in ("center", "spread")]
+    put(VALUE, spec, "activation", note("activation"))
+    put(VALUE, spec, "hidden", [s[0] for _, s in layers[:-1]] or None)
+    spec.data, spec.gamma, spec.draw = data, float(note("gamma")), lib.HVI_VALUE_ALL
+    spec.shift, spec.scale = float(note("shift", "0")), float(note("scale", "1"))
+    if scales[0].size:
+        spec.center, spec.spread = (pointer(s) for s in scales)
+    problem = ffi.new("hvi_problem **")
+    call(lib.hvi_value_new, problem, spec, 1)
+    p = own(problem[0], lib.hvi_problem_free, data, scales, row)
+    theta = np.empty(p.model.dim)
+    call(lib.hvi_mlp_load, p.model, pointer(theta), os.fsencode(path))
+    network = _network(spec, inputs, spec.activation, "all" if scales[0].size else "none")
+    return Value(p, theta, network, spec.gamma, p)
+
+
+evaluate.__doc__ += "\n".join((describe(VALUE, "draw threads"), describe(EVALUATION), describe(
+    TABLE, "iters tol max_evals stall_window growth_bound alternating trace_decay error_alpha error_angle seed")))

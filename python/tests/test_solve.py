@@ -1,0 +1,203 @@
+"""hvi.solve and hvi.inspect against the program's JSON, to the bit, and what bad input gives."""
+import math
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import hvi
+
+ROOT = os.environ.get("HVI_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
+GAME = os.path.join(ROOT, "examples", "game.yaml")
+
+
+def same(mine, theirs, where=""):
+    """Equal to the bit; null stands for what is not finite."""
+    if isinstance(theirs, dict):
+        for k, v in theirs.items():
+            same(mine[k], v, f"{where}.{k}")
+    elif isinstance(theirs, list):
+        assert len(mine) == len(theirs), where
+        for i, v in enumerate(theirs):
+            same(mine[i], v, f"{where}[{i}]")
+    elif theirs is None:
+        assert mine is None or not np.isfinite(mine), where
+    else:
+        assert mine == theirs, (where, mine, theirs)
+
+
+CASES = [
+    ("pennies", {}), ("pennies", dict(method="gd", inner=10)), ("rps", {}), ("rps", dict(method="lm", inner=3, eta=0.2)),
+    ("quadratic", dict(method="gn", iters=50)), ("pennies", dict(method="phgd", eta="best")),
+    ("pennies", dict(method="adam", inner=5, inner_lr=0.01, alpha=0.5, seed=7)), (GAME, {}),
+    ("chain", dict(method="gd", iters=40)), ("performative-mean", dict(method="gn", iters=20)),
+    ("pennies", dict(method="extragradient", iters=200)),
+]
+
+
+@pytest.mark.parametrize("name, settings", CASES, ids=[f"{os.path.basename(n)}-{s.get('method', 'auto')}" for n, s in CASES])
+def test_same_bits_as_program(program, name, settings):
+    options = [w for k, v in settings.items() for w in (f"--{k.replace('_', '-')}", v)]
+    theirs = program("solve", name, *options)
+    r = hvi.solve(name, **settings)
+    for gone in ("schema_version", "advice", "seconds"):
+        theirs.pop(gone)
+    same(r.to_dict(), theirs)
+
+
+@pytest.mark.parametrize("name, settings", [("pennies", {}), ("pennies", dict(method="gd", inner=10)), ("performative-mean", {})])
+def test_inspect_same_as_program(program, name, settings):
+    theirs = program("inspect", name, *[w for k, v in settings.items() for w in (f"--{k}", v)])
+    theirs.pop("schema_version")
+    same(hvi.inspect(name, **settings).to_dict(), theirs)
+
+
+def test_options_instance_theta0(program):
+    theirs = program("solve", "pennies", "--set", "weight=0.5", "--method", "gd", "--theta0", "1,0.25")
+    r = hvi.solve("pennies", method="gd", options={"weight": 0.5}, theta0=[1, 0.25])
+    same(r.z, theirs["z"])
+    theirs = program("solve", "rps", "--instance", "3", "--seed", "5")
+    same(hvi.solve("rps", instance=3, seed=5).theta, theirs["theta"])
+
+
+def game():
+    return {"players": [{"name": "a", "layers": [{"matrix": [[1.0]], "activation": "tanh"}], "start": [0.5]},
+                        {"name": "b", "layers": [{"matrix": [[1.0]], "activation": "tanh"}], "start": [0.3]}],
+            "payoffs": [[[[0.0]], [[1.0]]], [[[-1.0]], [[0.0]]]]}
+
+
+def test_text_of_a_file():
+    with open(GAME) as f:
+        source = f.read()
+    assert np.array_equal(hvi.solve(source).z, hvi.solve(GAME).z)
+
+
+def test_dict_of_a_file(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    with open(GAME) as f:
+        d = yaml.safe_load(f)
+    assert np.array_equal(hvi.solve(d).z, hvi.solve(GAME).z)
+
+
+def test_dict_with_arrays():
+    P = np.array([[0.9, 0.1], [0.2, 0.8]])
+    r = hvi.solve({"transitions": P, "rewards": np.array([1.0, 0.0]), "gamma": 0.9})
+    exact = np.linalg.solve(np.eye(2) - 0.9 * P, [1, 0])
+    assert r.converged and np.allclose(r.z, exact, rtol=1e-5)
+
+
+def test_trace_and_callback():
+    rows = []
+    r = hvi.solve("pennies", method="gd", inner=10, iters=30, callback=rows.append, trace="full")
+    assert len(r.trace) == 31 and r.trace["outer"][-1] == 30
+    assert [row.outer for row in rows] == list(range(31))
+    assert [row.residual for row in rows] == r.trace["residual"].tolist()
+    assert np.array_equal(r.trace_z[-1], r.z) and np.array_equal(rows[-1].theta, r.theta)
+    assert np.array_equal(r.trace_theta, [row.theta for row in rows])
+    assert len(hvi.solve("pennies", trace=False).trace) == 0
+    for name in ("outer", "inner", "loss0", "loss", "ratio", "alpha", "dist2", "residual", "f_evals", "seconds"):
+        assert name in r.trace.dtype.names
+
+
+def test_pandas_reads_the_trace():
+    pandas = pytest.importorskip("pandas")
+    assert len(pandas.DataFrame(hvi.solve("pennies").trace)) == 7
+
+
+def test_callback_stops():
+    r = hvi.solve("pennies", method="gd", callback=lambda row: row.outer < 5)
+    assert r.outcome == r.status == "stopped" and r.outer == 5
+
+
+def test_callback_raises():
+    def raises(row):
+        if row.outer == 3:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        hvi.solve("pennies", method="gd", callback=raises)
+
+
+@pytest.mark.parametrize("arguments, kind, line", [
+    (dict(problem="penies"), hvi.InputError, "unknown problem 'penies'; did you mean 'pennies'?"),
+    (dict(problem="pennies", inner=-1), hvi.InputError, "inner: must be a whole number from 1 to 1e12, not '-1'"),
+    (dict(problem="pennies", iner=1), hvi.InputError, "solver: unknown key 'iner'; did you mean 'inner'?"),
+    (dict(problem="pennies", eta=math.nan), hvi.InputError, "eta: must be"),
+    (dict(problem="pennies", method="gd", momentum=0.5), hvi.ArgumentError, "method gd does not use momentum; it is for momentum"),
+    (dict(problem="pennies", method="phgd", inner=5), hvi.ArgumentError, "method phgd fixes inner at 1"),
+    (dict(problem="pennies", method="gdd"), hvi.ArgumentError, "unknown method 'gdd'"),
+    (dict(problem="pennies", theta0=[1, 2, 3]), hvi.InputError, "theta0 has shape (3,), and must have 2 numbers"),
+    (dict(problem="pennies", theta0=[1, math.nan]), hvi.InputError, "theta0 holds a number that is not finite"),
+    (dict(problem="/nowhere.yaml"), OSError, "cannot open '/nowhere.yaml'"),
+    (dict(problem={"players": 3}), hvi.InputError, "dict:2: players must be a list of 1 to 10000 players"),
+    (dict(problem={"nothing": 3}), hvi.InputError, "this has neither"),
+    (dict(problem="pennies", options={"wait": 1}), hvi.InputError, "wait"),
+    (dict(problem="pennies", precision="half"), hvi.ArgumentError, "precision: must be"),
+    (dict(problem="pennies", method="gd", iters=0), hvi.Error, "nothing"),
+])
+def test_bad_input(arguments, kind, line):
+    with pytest.raises(kind) as e:
+        hvi.solve(**arguments)
+    assert line in str(e.value) and isinstance(e.value, hvi.Error)
+
+
+def interrupt_after(seconds):
+    def press():
+        time.sleep(seconds)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+
+
+def test_ctrl_c():
+    interrupt_after(0.2)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        hvi.solve("pennies", method="gd", iters=None, max_evals=10**12, rounding=False, stall_window=0, trace=False)
+    assert time.monotonic() - start < 20
+    assert hvi.solve("pennies").converged
+
+
+def test_threads_give_the_same_bits():
+    alone = hvi.solve("rps", method="gd", inner=20, iters=3000, rounding=False)
+    found = [None] * 4
+
+    def work(i):
+        found[i] = hvi.solve("rps", method="gd", inner=20, iters=3000, rounding=False)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for r in found:
+        assert np.array_equal(r.theta, alone.theta) and np.array_equal(r.trace["residual"], alone.trace["residual"])
+
+
+def test_shows():
+    r = hvi.solve("pennies")
+    assert "converged" in repr(r) and "<table" in r._repr_html_() and "<table" in hvi.inspect("pennies")._repr_html_()
+    assert "inner_lr" in hvi.solve.__doc__ and "a number above 0" in hvi.solve.__doc__
+    assert {row.name for row in hvi.settings_of("solver")} >= {"inner", "eta", "tol"}
+    assert "gd" in hvi.methods() and "pennies" in hvi.problems()
+
+
+def test_plot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = hvi.solve("pennies", method="gd").plot()
+    assert [line.get_label() for line in ax.lines] == ["residual", "dist2"]
+
+
+def test_everything_has_a_docstring():
+    for name in dir(hvi):
+        thing = getattr(hvi, name)
+        if name.startswith("_") or not callable(thing):
+            continue
+        assert thing.__doc__, name
+        for member in vars(thing) if isinstance(thing, type) else ():
+            if not member.startswith("_"):
+                assert getattr(thing, member).__doc__, f"{name}.{member}"
