@@ -11,20 +11,23 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-static size_t allocations_left = (size_t)-1, allocations_made;
+/* Several threads may allocate at once. */
+static atomic_size_t allocations_left = (size_t)-1, allocations_made;
 
 bool hvi_alloc_allowed(size_t bytes) {
+  size_t left = allocations_left;
   (void)bytes;
   allocations_made++;
-  if (allocations_left == 0) return false;
-  allocations_left--;
-  return true;
+  while (left > 0 && !atomic_compare_exchange_weak(&allocations_left, &left, left - 1)) {
+  }
+  return left > 0;
 }
 
 /* Does something, and undoes it when it succeeds. */
