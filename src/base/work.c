@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
-/* Those who are at a piece of work. */
-typedef struct crew {
+/* A piece of work while it is handed out. */
+typedef struct handout {
   const hvi_work *work;
   hvi_ranks *ranks;
   size_t threads;
@@ -18,20 +18,20 @@ typedef struct crew {
   hvi_status status;  /* of it */
   hvi_error error;
   atomic_bool alone; /* the threads of the first rank have nothing left to do */
-} crew;
+} handout;
 
-static size_t take(crew *c, size_t worker) {
+static size_t take(handout *c, size_t worker) {
   return c->stopped || c->status ? HVI_WORK_NONE : c->work->next(c->work->context, worker);
 }
 
-static void fail(crew *c, size_t unit, hvi_status status, const char *text) {
+static void fail(handout *c, size_t unit, hvi_status status, const char *text) {
   if (c->status && c->failed_unit <= unit) return;
   c->failed_unit = unit;
   c->status = hvi_error_set(&c->error, status, "%s", *text ? text : hvi_status_text(status));
 }
 
 /* What came of a unit. */
-static void deliver(crew *c, size_t unit, hvi_status status, const hvi_bytes *bytes,
+static void deliver(handout *c, size_t unit, hvi_status status, const hvi_bytes *bytes,
                     hvi_error *why) {
   if (!status && bytes->size == 0) c->stopped = true;
   if (!status && bytes->size > 0) status = c->work->accept(c->work->context, unit, bytes, why);
@@ -40,7 +40,7 @@ static void deliver(crew *c, size_t unit, hvi_status status, const hvi_bytes *by
 
 static hvi_status run_thread(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)chunk, (void)err;
-  crew *c = context;
+  handout *c = context;
   hvi_error why = {HVI_OK, ""};
   pthread_mutex_lock(&c->lock);
   for (size_t unit; (unit = take(c, worker)) != HVI_WORK_NONE;) {
@@ -58,7 +58,7 @@ static hvi_status run_thread(void *context, size_t chunk, size_t worker, hvi_err
 /* Another rank: each of its threads brings what it has and waits for the next unit. */
 static hvi_status run_remote(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)chunk;
-  crew *c = context;
+  handout *c = context;
   hvi_letter l = {.head.unit = HVI_WORK_NONE};
   for (;;) {
     HVI_OWN char *bytes = l.bytes;
@@ -84,7 +84,7 @@ static hvi_status run_remote(void *context, size_t chunk, size_t worker, hvi_err
 }
 
 /* The first rank: a thread beside those that compute answers the others. */
-static hvi_status serve_one(crew *c, bool *found, hvi_error *err) {
+static hvi_status serve_one(handout *c, bool *found, hvi_error *err) {
   const hvi_ranks_functions *mpi = c->ranks->mpi;
   hvi_letter l = {0};
   HVI_TRY(mpi->receive(&l, found, err));
@@ -107,7 +107,7 @@ static hvi_status serve_one(crew *c, bool *found, hvi_error *err) {
 }
 
 /* After an error or a signal nobody waits for units that are under way elsewhere. */
-static bool is_over(crew *c) {
+static bool is_over(handout *c) {
   pthread_mutex_lock(&c->lock);
   if (c->work->wait && !c->stopped) c->stopped = !c->work->wait(c->work->context);
   const bool over = c->alone && (c->ended == c->ranks->count - 1 || c->stopped || c->status);
@@ -116,7 +116,7 @@ static bool is_over(crew *c) {
 }
 
 static void *serve(void *context) {
-  crew *c = context;
+  handout *c = context;
   hvi_error why = {HVI_OK, ""};
   hvi_status status = HVI_OK;
   for (size_t empty = 0; !status;) {
@@ -138,13 +138,13 @@ size_t hvi_work_threads(const hvi_work *work, size_t threads) {
 }
 
 /* All begin together, so that nobody asks for units of other work. */
-static hvi_status follow(crew *c, hvi_error *err) {
+static hvi_status follow(handout *c, hvi_error *err) {
   hvi_letter end = {.head = {.unit = HVI_WORK_NONE, .ends = HVI_LETTER_DONE}};
   HVI_TRY(hvi_parallel_run(c->threads, c->threads, run_remote, c, err));
   return c->ranks->mpi->send(&end, err);
 }
 
-static hvi_status lead(crew *c, hvi_error *err) {
+static hvi_status lead(handout *c, hvi_error *err) {
   const bool serves = c->ranks && c->ranks->count > 1;
   pthread_t server;
   if (serves && pthread_create(&server, NULL, serve, c) != 0)
@@ -157,7 +157,7 @@ static hvi_status lead(crew *c, hvi_error *err) {
 
 hvi_status hvi_work_run(const hvi_work *work, size_t threads, hvi_ranks *ranks, bool *stopped,
                         hvi_error *err) {
-  crew c = {.work = work, .ranks = ranks, .lock = PTHREAD_MUTEX_INITIALIZER};
+  handout c = {.work = work, .ranks = ranks, .lock = PTHREAD_MUTEX_INITIALIZER};
   c.threads = hvi_work_threads(work, threads);
   if (ranks) HVI_TRY(hvi_ranks_share(ranks, &c.stopped, sizeof c.stopped, err));
   const hvi_status status = hvi_ranks_follows(ranks) ? follow(&c, err) : lead(&c, err);
