@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "device.h"
 #include "share.h"
+#include "study/stream.h"
 #include "study/study.h"
 #include "talk.h"
 
@@ -123,6 +124,7 @@ static int run_all(job *j) {
 static void free_job(job *j) {
   for (size_t i = 0; i < j->count; i++) hvi_study_free(j->experiments[i]);
   for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
+  hvi_stream_cache_free(j->settings.streams);
   hvi_gang_close(j->settings.device);
   hvi_free(j->folder);
   hvi_text_free(&j->made_with);
@@ -157,6 +159,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   s->force = hvi_talk.force;
   s->made = &j.made;
   s->share = &hvi_shared;
+  s->streams = hvi_stream_cache_new();
   if (hvi_shared.from_count) s->resume = false;
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)

@@ -30,6 +30,7 @@ typedef struct study_task {
   const hvi_part *part;
   const hvi_value_environment *source;
   hvi_task task;     /* its probe has at most as many states as the size says */
+  bool kept;         /* its environment and policy are the run's */
   char missing[400]; /* what it needs to run; empty: nothing */
 } study_task;
 
@@ -100,7 +101,8 @@ static hvi_status open_testset(study_task *t, hvi_error *err) {
 static hvi_status open_policy(study_task *t, hvi_error *err) {
   const char *policy = t->source->policy, *folder = folder_of(policy);
   HVI_OWN char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
-  HVI_TRY(hvi_task_open(&t->task, t->source->environment, path, NULL, err));
+  HVI_TRY(hvi_stream_cache_task(&t->task, &t->kept, t->study->settings->streams,
+                                t->source->environment, path, err));
   if (!path)
     snprintf(t->missing, sizeof t->missing, "needs %s%s (made by: hvi policy train %s --out %s%s)",
              folder, policy, t->source->environment, folder, policy);
@@ -317,7 +319,10 @@ static void close_part(hvi_part *part) {
   shared *s = part->shared;
   if (!s) return;
   hvi_streams_close(&s->streams);
-  for (size_t i = 0; i < HVI_MOST_ENVIRONMENTS; i++) hvi_task_close(&s->tasks[i].task);
+  for (study_task *t = s->tasks; t < s->tasks + HVI_MOST_ENVIRONMENTS; t++) {
+    if (t->kept) t->task.env = NULL, t->task.policy = NULL;
+    hvi_task_close(&t->task);
+  }
   hvi_free(s);
   part->shared = NULL;
 }
@@ -333,7 +338,8 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
                            "experiment '%s': the Bellman gap is that of a fixed data set; give "
                            "`offline`, its size, under quick and full",
                            study->id);
-  HVI_TRY(hvi_streams_open(&s->streams, streams, study->settings->device ? cores : 0, err));
+  HVI_TRY(hvi_streams_open(&s->streams, streams, study->settings->device ? cores : 0,
+                           study->settings->streams, err));
   HVI_TRY(hvi_folder_make(folder, err));
   for (size_t i = 0; i < part->value->environment_count && !study->stopped; i++) {
     HVI_TRY(study_task_open(&s->tasks[i], study, part, i, err));

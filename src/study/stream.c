@@ -15,7 +15,124 @@
 #include "base/base.h"
 #include "base/clock.h"
 
+#include <unistd.h>
+
 enum { LEAD = 16 };
+
+/* A collector knows environment, policy and seed of its rows, so these tell which stream it is. */
+typedef struct kept_stream {
+  hvi_collector *collector;
+  size_t batch, batches, priced;
+  double *price;
+  struct kept_stream *next;
+} kept_stream;
+
+typedef struct kept_task {
+  char *environment, *policy; /* as asked for */
+  hvi_task task;
+  struct kept_task *next;
+} kept_task;
+
+struct hvi_stream_cache {
+  kept_task *tasks;
+  kept_stream *streams; /* the newest first */
+};
+
+hvi_stream_cache *hvi_stream_cache_new(void) { return hvi_alloc(1, sizeof(hvi_stream_cache)); }
+
+static void free_stream(kept_stream *k) {
+  hvi_collector_free(k->collector);
+  hvi_free(k->price);
+  hvi_free(k);
+}
+
+static void free_task(kept_task *k) {
+  if (!k) return;
+  hvi_task_close(&k->task);
+  hvi_free(k->environment);
+  hvi_free(k->policy);
+  hvi_free(k);
+}
+
+void hvi_stream_cache_free(hvi_stream_cache *cache) {
+  if (!cache) return;
+  for (kept_stream *k = cache->streams, *next; k; k = next) next = k->next, free_stream(k);
+  for (kept_task *k = cache->tasks, *next; k; k = next) next = k->next, free_task(k);
+  hvi_free(cache);
+}
+
+hvi_status hvi_stream_cache_task(hvi_task *t, bool *kept, hvi_stream_cache *cache,
+                                 const char *environment, const char *policy, hvi_error *err) {
+  for (const kept_task *k = cache ? cache->tasks : NULL; k && policy; k = k->next)
+    if (strcmp(k->environment, environment) == 0 && strcmp(k->policy, policy) == 0) {
+      *t = k->task;
+      *kept = true;
+      return HVI_OK;
+    }
+  HVI_TRY(hvi_task_open(t, environment, policy, NULL, err));
+  kept_task *k = cache && policy ? hvi_alloc(1, sizeof *k) : NULL;
+  if (!k) return HVI_OK; /* nobody minds */
+  *k = (kept_task){hvi_copy_text(environment), hvi_copy_text(policy), *t, cache->tasks};
+  *kept = k->environment && k->policy;
+  if (*kept) {
+    cache->tasks = k;
+    return HVI_OK;
+  }
+  k->task = (hvi_task){0};
+  free_task(k);
+  return HVI_OK;
+}
+
+/* Bytes of a stream, and the most that are kept. */
+static double bytes_of(const kept_stream *k) {
+  const hvi_dataset *d = hvi_collector_data(k->collector);
+  return (double)(k->batch * k->batches) * (4.0 * (double)(2 * d->obs + d->act + 1) + 10.0);
+}
+static double most_bytes(void) {
+  return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 8.0;
+}
+
+/* Into the cache; beyond its size the oldest go. False: it is not kept. */
+static bool keep(hvi_shared_stream *s) {
+  hvi_stream_cache *cache = s->among->cache;
+  const bool good = cache && s->collector && !s->failure.status;
+  kept_stream *k = good ? hvi_alloc(1, sizeof *k) : NULL;
+  if (!k) return false;
+  *k = (kept_stream){s->collector, s->batch, s->batches, s->priced, s->price, cache->streams};
+  cache->streams = k;
+  double bytes = 0.0;
+  for (kept_stream **at = &cache->streams; *at;) {
+    kept_stream *old = *at;
+    bytes += bytes_of(old);
+    if (bytes <= most_bytes()) {
+      at = &old->next;
+    } else {
+      *at = old->next;
+      free_stream(old);
+    }
+  }
+  return true;
+}
+
+/* Out of the cache: a stream of this task and seed that is long enough, or false. */
+static bool find(hvi_shared_stream *s, const hvi_task *task, uint64_t seed) {
+  hvi_stream_cache *cache = s->among->cache;
+  for (kept_stream **at = cache ? &cache->streams : NULL; at && *at; at = &(*at)->next) {
+    kept_stream *k = *at;
+    const hvi_provenance *o = &hvi_collector_data(k->collector)->origin;
+    if (o->seed != seed || strcmp(o->environment, task->origin.environment) != 0 ||
+        strcmp(o->fingerprint, task->origin.fingerprint) != 0 || k->batch != s->batch ||
+        k->batches < s->batches)
+      continue;
+    s->collector = k->collector;
+    s->batches = k->batches, s->priced = k->priced;
+    s->price = k->price;
+    *at = k->next;
+    hvi_free(k);
+    return true;
+  }
+  return false;
+}
 
 /* How many threads a stream is made by: where there are fewer streams than threads, several. */
 static size_t makers(const hvi_streams *all) {
@@ -80,8 +197,10 @@ static void *run_ahead(void *argument) {
   return NULL;
 }
 
-hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_error *err) {
-  *all = (hvi_streams){.lock = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER};
+hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_stream_cache *cache,
+                            hvi_error *err) {
+  *all = (hvi_streams){
+      .lock = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER, .cache = cache};
   all->streams = hvi_alloc(count, sizeof *all->streams);
   all->threads = hvi_alloc(threads, sizeof *all->threads);
   if (!all->streams || !all->threads) return hvi_error_memory(err, "streams of transitions");
@@ -110,8 +229,10 @@ void hvi_streams_close(hvi_streams *all) {
 void hvi_shared_stream_close(hvi_shared_stream *s) {
   pthread_mutex_lock(&s->among->lock);
   while (s->taken) pthread_cond_wait(&s->made, &s->among->lock);
-  hvi_collector_free(s->collector);
-  hvi_free(s->price);
+  if (!keep(s)) {
+    hvi_collector_free(s->collector);
+    hvi_free(s->price);
+  }
   s->collector = NULL;
   s->price = NULL;
   s->wanted = s->priced = 0;
@@ -120,8 +241,8 @@ void hvi_shared_stream_close(hvi_shared_stream *s) {
 }
 
 /* Room for the first reader's rows. */
-static hvi_status begin(hvi_shared_stream *s, const hvi_task *task, uint64_t seed, size_t rows,
-                        hvi_error *err) {
+static hvi_status make_collector(hvi_shared_stream *s, const hvi_task *task, uint64_t seed,
+                                 size_t rows, hvi_error *err) {
   hvi_collector *c = NULL;
   take(s);
   double *price = hvi_alloc_doubles(s->batches + 1);
@@ -132,9 +253,14 @@ static hvi_status begin(hvi_shared_stream *s, const hvi_task *task, uint64_t see
   give_back(s);
   if (status) return status;
   s->collector = c;
-  s->data = *hvi_collector_data(c);
-  s->data.count = 0;
   s->price = price;
+  return HVI_OK;
+}
+
+static hvi_status begin(hvi_shared_stream *s, const hvi_task *task, uint64_t seed, hvi_error *err) {
+  if (!find(s, task, seed)) HVI_TRY(make_collector(s, task, seed, s->batches * s->batch, err));
+  s->data = *hvi_collector_data(s->collector);
+  s->data.count = 0;
   return HVI_OK;
 }
 
@@ -148,7 +274,7 @@ hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *
   if (!s->collector) {
     s->batch = batch;
     s->batches = (rows + batch - 1) / batch;
-    status = begin(s, task, seed, s->batches * batch, err);
+    status = begin(s, task, seed, err);
   }
   if (!status) *reader = (hvi_stream_reader){s, s->data};
   all->readers++;

@@ -1,12 +1,22 @@
 /*
  * Streams of a part of kind value: transitions of a seed, simulated once and read by several cells,
- * each of which is charged for them.
+ * each of which is charged for them. Later parts and studies of the same run read them too.
  */
 #pragma once
 
 #include "evaluate/task.h"
 
 #include <pthread.h>
+
+/* What a run keeps for its later parts: tasks, and streams that have lost their readers. */
+typedef struct hvi_stream_cache hvi_stream_cache;
+/* NULL: no memory. */
+hvi_stream_cache *hvi_stream_cache_new(void);
+void hvi_stream_cache_free(hvi_stream_cache *cache);
+/* hvi_task_open, or a copy of what an earlier call opened. Environment and policy are the cache's
+ * where `kept` says so. */
+hvi_status hvi_stream_cache_task(hvi_task *t, bool *kept, hvi_stream_cache *cache,
+                                 const char *environment, const char *policy, hvi_error *err);
 
 typedef struct hvi_shared_stream {
   struct hvi_streams *among;
@@ -32,10 +42,12 @@ typedef struct hvi_streams {
   double waited;  /* seconds of all readers, until what they wanted was made */
   size_t count;
   hvi_shared_stream *streams; /* [count] */
+  hvi_stream_cache *cache;    /* where they are left when they are closed; NULL: nowhere */
 } hvi_streams;
 
 /* With so many threads that make batches ahead of readers; 0: readers make them. */
-hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_error *err);
+hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_stream_cache *cache,
+                            hvi_error *err);
 /* When no cell runs. Fine on a zeroed one. */
 void hvi_streams_close(hvi_streams *all);
 /* Its readers are gone; others may come. */

@@ -211,12 +211,13 @@ struct hvi_part {
 typedef struct hvi_study_settings {
   const char *out; /* folder; the study's is OUT/ID */
   bool full, resume;
-  bool force;                    /* files that hvi did not make are replaced */
-  bool accept_other_bits;        /* cells of another level of instructions are taken too */
-  size_t threads;                /* 0: one per core */
-  struct hvi_gang *device;       /* that networks of kind value learn on; NULL: the processor */
-  const struct hvi_share *share; /* of the cells; NULL: all are this process's */
-  const hvi_made *made;          /* what claims.json says of the run; NULL: nothing */
+  bool force;                       /* files that hvi did not make are replaced */
+  bool accept_other_bits;           /* cells of another level of instructions are taken too */
+  size_t threads;                   /* 0: one per core */
+  struct hvi_gang *device;          /* that networks of kind value learn on; NULL: the processor */
+  const struct hvi_share *share;    /* of the cells; NULL: all are this process's */
+  struct hvi_stream_cache *streams; /* of earlier studies of the run; NULL: none is kept */
+  const hvi_made *made;             /* what claims.json says of the run; NULL: nothing */
   /* How far a study is; false stops. Optional. */
   bool (*progress)(void *context, const char *id, const char *doing, double share);
   /* A line worth telling, e.g. that gnuplot is missing. Optional. */

@@ -26,7 +26,8 @@ static int close_task(void **state) {
 static void check_rows(const hvi_dataset *data, uint64_t seed) {
   hvi_collector *c = NULL;
   assert_int_equal(
-      hvi_collector_new(&c, task.env, task.policy, seed, 1, (size_t)BATCH * BATCHES, NULL), HVI_OK);
+      hvi_collector_new(&c, task.env, task.policy, seed, 1, 2 * (size_t)BATCH * BATCHES, NULL),
+      HVI_OK);
   assert_int_equal(hvi_collector_need(c, data->count, NULL), HVI_OK);
   const hvi_dataset *own = hvi_collector_data(c);
   assert_int_equal(data->obs, own->obs);
@@ -62,7 +63,7 @@ static void read_all(size_t threads) {
   hvi_streams all;
   hvi_error err;
   walk *walks = hvi_alloc(READERS, sizeof *walks);
-  check_ok(hvi_streams_open(&all, SEEDS, threads, &err), &err);
+  check_ok(hvi_streams_open(&all, SEEDS, threads, NULL, &err), &err);
   for (size_t i = 0; i < READERS; i++)
     check_ok(hvi_stream_reader_open(&walks[i].reader, &all.streams[i % SEEDS], &task, i % SEEDS + 1,
                                     BATCH, (size_t)BATCH * BATCHES, &err),
@@ -101,7 +102,7 @@ static void threads_run_ahead_so_far(void **state) {
   hvi_error err;
   hvi_stream_reader r;
   double seconds;
-  check_ok(hvi_streams_open(&all, 2, 2, &err), &err);
+  check_ok(hvi_streams_open(&all, 2, 2, NULL, &err), &err);
   hvi_shared_stream *s = &all.streams[1];
   check_ok(hvi_stream_reader_open(&r, s, &task, 1, BATCH, (size_t)BATCH * BATCHES, &err), &err);
   for (size_t k = 1; k <= BATCHES; k++) {
@@ -121,14 +122,54 @@ static void threads_run_ahead_so_far(void **state) {
   hvi_streams_close(&all); /* while threads are at work */
 }
 
-/* A reader that opens and closes a stream whose threads wait. */
+/* Reads a stream of its own part; the steps that its collector has simulated so far. */
+static size_t read_as_part(hvi_stream_cache *cache, uint64_t seed, size_t batches, double *price) {
+  hvi_streams all;
+  hvi_error err;
+  hvi_stream_reader r;
+  check_ok(hvi_streams_open(&all, 1, 0, cache, &err), &err);
+  check_ok(hvi_stream_reader_open(&r, all.streams, &task, seed, BATCH, BATCH * batches, &err),
+           &err);
+  check_ok(hvi_stream_reader_grow(&r, BATCH * batches, price, &err), &err);
+  assert_int_equal(r.data.count, BATCH * batches);
+  check_rows(&r.data, seed);
+  const hvi_collector *c = all.streams->collector;
+  const size_t steps = hvi_collector_spent(c).steps;
+  hvi_streams_close(&all);
+  return steps;
+}
+
+/* A later part simulates nothing that an earlier one has, and pays the same for it. */
+static void later_parts_find_streams(void **state) {
+  (void)state;
+  double first, again, other;
+  hvi_stream_cache *cache = hvi_stream_cache_new();
+  assert_non_null(cache);
+  const size_t steps = read_as_part(cache, 1, BATCHES, &first);
+  assert_int_equal(read_as_part(cache, 1, BATCHES, &again), steps);
+  check_same_bits(&first, &again, 1);
+  assert_int_equal(read_as_part(cache, 1, BATCHES / 2, &again), steps);
+  assert_true(again <= first);
+  /* another seed, and one that must be longer, are made anew */
+  read_as_part(cache, 2, BATCHES, &other);
+  assert_true(read_as_part(cache, 1, 2 * BATCHES, &other) > steps);
+  hvi_stream_cache_free(cache);
+  hvi_stream_cache_free(NULL);
+}
+
+/* A reader that opens and closes a stream whose threads wait; then one that finds it. */
 static hvi_status open_one(void *context, hvi_error *err) {
   hvi_stream_reader r;
   hvi_streams all = {0};
   (void)context;
-  hvi_status status = hvi_streams_open(&all, 2, 1, err);
-  if (!status) status = hvi_stream_reader_open(&r, &all.streams[1], &task, 1, BATCH, BATCH, err);
+  hvi_stream_cache *cache = hvi_stream_cache_new();
+  hvi_status status = hvi_streams_open(&all, 2, 1, cache, err);
+  for (int i = 0; i < 2 && !status; i++) {
+    status = hvi_stream_reader_open(&r, &all.streams[1], &task, 1, BATCH, BATCH, err);
+    if (!status) hvi_shared_stream_close(&all.streams[1]);
+  }
   hvi_streams_close(&all);
+  hvi_stream_cache_free(cache);
   return status;
 }
 
@@ -141,6 +182,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_those_of_a_collector),
       cmocka_unit_test(threads_run_ahead_so_far),
+      cmocka_unit_test(later_parts_find_streams),
       cmocka_unit_test(memory_that_is_missing_is_told),
   };
   return cmocka_run_group_tests(tests, open_task, close_task);
