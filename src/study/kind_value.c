@@ -355,7 +355,7 @@ static void tell(hvi_study *study, hvi_part *part) {
   const shared *s = part->shared;
   hvi_gang *device = study->settings->device;
   double busy, idle;
-  if (!device || s->streams.readers == 0) return;
+  if (!device || !s || s->streams.readers == 0) return; /* no cell ran */
   hvi_gang_seconds(device, &busy, &idle);
   busy -= part->busy, idle -= part->idle;
   const double waited = s->streams.waited / (double)s->streams.readers;
