@@ -62,7 +62,6 @@ static hvi_status make_instance(void *context, size_t index, hvi_problem **probl
 }
 
 static bool on_progress(void *context, size_t done) {
-  (void)context;
   hvi_progress_update(done);
   return !hvi_signals_interrupted();
 }

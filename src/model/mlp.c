@@ -159,7 +159,6 @@ static void bind(const hvi_model *m, double *cache, const void *sample) {
 
 static void outer_gram(const hvi_model *m, double *cache, const double *theta, double *K,
                        double *work) {
-  (void)theta;
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
   const size_t n = m->out;
@@ -186,7 +185,6 @@ void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first, 
 }
 
 static void jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
-  (void)theta;
   jacobian_rows(network_of(m), cache, 0, network_of(m)->rows, J);
 }
 
