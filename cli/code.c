@@ -7,7 +7,6 @@
 
 #include <hvi/plugin.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
@@ -15,7 +14,6 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { MOST_WORDS = 250, NOT_FOUND = 127 };
 

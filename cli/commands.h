@@ -1,5 +1,6 @@
 /*
- * The sub-commands, and the names that their operands and options take.
+ * The sub-commands with what they are written with, and the names that their operands and options
+ * take.
  *
  * A usage ("ENV --policy FILE") and the name of an option's value ("METHOD") say what belongs there:
  * completion and the manual go by these words.
@@ -7,7 +8,9 @@
 #pragma once
 
 #include "args.h"
+#include "json.h"
 #include "report/claims.h"
+#include "talk.h"
 
 extern const hvi_verb hvi_commands[];
 /* Complains of a name that is none of them. */

@@ -2,7 +2,6 @@
  * of either. */
 #include "base/base.h"
 #include "commands.h"
-#include "json.h"
 #include "rollout.h"
 
 #include <hvi/tensors.h>

@@ -4,7 +4,6 @@
 #include "base/parallel.h"
 #include "commands.h"
 #include "io/npy.h"
-#include "json.h"
 #include "rollout.h"
 
 HVI_RELEASE(hvi_env)

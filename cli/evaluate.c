@@ -3,13 +3,10 @@
 #include "evaluate_parts.h"
 
 #include "base/parallel.h"
-#include "base/suggest.h"
 #include "commands.h"
 #include "evaluate/evaluation.h"
 #include "model/mlp.h"
 #include "rollout.h"
-
-#include <unistd.h>
 
 enum { SCALE_ROWS = 10000, GAP_ROWS = 10000 }; /* of a file */
 

@@ -1,9 +1,7 @@
 /* hvi list: what is built in. */
 #include "base/base.h"
-#include "base/suggest.h"
 #include "code.h"
 #include "commands.h"
-#include "json.h"
 #include "problems/options.h"
 #include "setup.h"
 #include "study/study.h"

@@ -3,11 +3,9 @@
  * status, environment, columns of files) stands in man/NAME.roff, after the options of page NAME. In
  * that of hvi(1), a comment such as .\" ENV makes room for the list that the word stands for.
  */
-#include "args.h"
 #include "base/base.h"
 #include "base/embedded.h"
 #include "commands.h"
-#include "talk.h"
 
 #include <hvi/version.h>
 

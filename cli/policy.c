@@ -1,9 +1,7 @@
 /* hvi policy: scores, what a file holds, and the way to training, which is in policy_train.c. */
 #include "rl/policy.h"
 #include "base/base.h"
-#include "base/suggest.h"
 #include "commands.h"
-#include "json.h"
 #include "rollout.h"
 
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {

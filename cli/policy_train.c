@@ -6,8 +6,6 @@
  * beyond it: they go on together (io/log.h).
  */
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/file.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "device.h"
@@ -18,9 +16,7 @@
 #include "rl/sac.h"
 #include "rollout.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char HEADER[] =
     "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean";

@@ -1,13 +1,10 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
-#include "args.h"
 #include "base/base.h"
-#include "base/file.h"
 #include "code.h"
 #include "commands.h"
 #include "device.h"
 #include "share.h"
 #include "study/study.h"
-#include "talk.h"
 
 enum { MOST = 64, PARTS = 1000 };
 

@@ -1,8 +1,6 @@
 #include "rollout.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/suggest.h"
 #include "num/vec.h"
 #include "rl/policy.h"
 #include "share.h"

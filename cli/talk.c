@@ -1,17 +1,11 @@
 #include "talk.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/suggest.h"
 #include "report/text.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 hvi_terminal hvi_talk;
 hvi_error hvi_fault;

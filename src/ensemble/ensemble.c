@@ -8,7 +8,6 @@
 #include <hvi/ensemble.h>
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/parallel.h"
 #include "ensemble/lanes.h"

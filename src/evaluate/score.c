@@ -13,7 +13,6 @@
 #include "base/base.h"
 #include "num/dense.h"
 #include "num/stats.h"
-#include "num/vec.h"
 #include "rl/policy.h"
 
 #include <hvi/evaluate.h>

@@ -1,15 +1,10 @@
 #include "io/journal.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/hash.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char MAGIC[16] = "hvi partial 2\n";
 

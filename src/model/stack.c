@@ -18,7 +18,6 @@
 #include "base/base.h"
 #include "model/mlp.h"
 #include "num/dense.h"
-#include "num/vec.h"
 
 HVI_RELEASE(hvi_model)
 

@@ -81,7 +81,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "outer/solver.h"
 
 /* Parts of a sample: enough for a variance, so long that neighbours in time stay together. */

@@ -14,12 +14,9 @@
 
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/file.h"
-#include "base/number.h"
 #include "report/text.h"
 
 #include <jansson.h>
-#include <unistd.h>
 
 enum { MOST_DATA = 32 << 20, DIGITS = 6 };
 

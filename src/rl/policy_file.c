@@ -4,7 +4,6 @@
  * way. A table has the names that other trainers give. Tensors of other names are left alone.
  */
 #include "base/base.h"
-#include "base/suggest.h"
 #include "rl/policy.h"
 
 enum { MOST_HIDDEN = 64, LAYER_NAME = 64 };

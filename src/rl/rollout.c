@@ -1,7 +1,6 @@
 #include "rl/rollout.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/ranks.h"
 #include "base/work.h"

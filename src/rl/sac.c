@@ -7,7 +7,6 @@
  */
 #include "rl/sac.h"
 #include "base/base.h"
-#include "base/number.h"
 
 #include <hvi/version.h>
 

@@ -10,13 +10,11 @@
 #include "study/expression.h"
 
 #include "base/base.h"
-#include "base/suggest.h"
 #include "num/stats.h"
 #include "study/runs.h"
 
 #include <ctype.h>
 #include <setjmp.h>
-#include <stdarg.h>
 
 enum { DEEPEST = 64, LONGEST = 64 /* of names and words, with the end */ };
 

@@ -51,7 +51,6 @@
 #include "base/base.h"
 #include "num/dense.h"
 #include "num/stats.h"
-#include "num/vec.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
 

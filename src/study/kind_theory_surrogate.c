@@ -30,7 +30,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "study/kinds.h"
 
 enum { MOST = 16 };

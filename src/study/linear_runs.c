@@ -20,7 +20,6 @@
 #include "base/cpu.h"
 #include "base/parallel.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/mdp/trajectory.h"
 #include "study/linear.h"
 

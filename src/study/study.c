@@ -8,10 +8,7 @@
 #include "study/study.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/embedded.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/ranks.h"
 #include "base/work.h"
@@ -26,10 +23,7 @@
 
 #include <hvi/version.h>
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <unistd.h>
 
 enum { MOST_AT_ONCE = 1024 }; /* cells on a device, a thread each */
 

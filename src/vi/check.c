@@ -8,12 +8,10 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "vi/checker.h"
 #include "vi/sets.h"
 
 #include <float.h>
-#include <stdarg.h>
 
 /* Outputs up to which F is linearised, and written out as a matrix. */
 enum { MOST_LINEARISED = 200, MOST_DENSE = 2000, LINEARISED_POINTS = 5, REACH_DRAWS = 32 };

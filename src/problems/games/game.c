@@ -9,7 +9,6 @@
 #include "problems/games/game.h"
 
 #include "base/base.h"
-#include "base/number.h"
 #include "num/vec.h"
 #include "problems/single.h"
 

@@ -14,7 +14,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/options.h"
 
 #include <hvi/game.h>

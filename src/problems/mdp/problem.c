@@ -8,7 +8,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/mdp/mdp.h"
 #include "problems/mdp/trajectory.h"
 #include "problems/single.h"

@@ -32,7 +32,6 @@
 
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/mdp/mdp.h"
 
 /* A pivot below this share of its diagonal entry is rounding: the features seen so far are

@@ -31,7 +31,6 @@
 #include "problems/performative/credit.h"
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
 #include "problems/single.h"

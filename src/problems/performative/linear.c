@@ -18,7 +18,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
 #include "problems/single.h"

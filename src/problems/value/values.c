@@ -7,7 +7,6 @@
 #include "base/base.h"
 #include "problems/value/value.h"
 
-#include "base/number.h"
 #include "base/parallel.h"
 #include "model/mlp.h"
 
