@@ -4,9 +4,6 @@
 #include "commands.h"
 #include "rollout.h"
 
-#include <hvi/tensors.h>
-#include <hvi/testset.h>
-
 HVI_RELEASE(hvi_dataset)
 HVI_RELEASE(hvi_testset)
 

@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "base/parallel.h"
 #include "commands.h"
-#include "io/npy.h"
 #include "rollout.h"
 
 HVI_RELEASE(hvi_env)

@@ -6,11 +6,7 @@
 #include "setup.h"
 #include "study/study.h"
 
-#include <hvi/builtin.h>
-#include <hvi/env.h>
 #include <hvi/mdp.h>
-#include <hvi/optimizer.h>
-#include <hvi/solver.h>
 
 HVI_RELEASE(hvi_study)
 

@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "io/kept.h"
 #include "rollout.h"
-#include "talk.h"
 
 hvi_share hvi_shared;
 

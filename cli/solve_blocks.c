@@ -10,7 +10,6 @@
 #include "rollout.h"
 #include "share.h"
 #include "solve.h"
-#include "talk.h"
 
 enum { BLOCK = 512 };
 

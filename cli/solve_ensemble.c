@@ -5,8 +5,6 @@
 #include "share.h"
 #include "solve.h"
 
-#include <hvi/ensemble.h>
-
 enum { QUANTILES = 7, TABLE_ROWS = 20 };
 
 static const double levels[QUANTILES] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};

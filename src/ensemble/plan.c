@@ -11,7 +11,6 @@
 #include "base/base.h"
 #include "ensemble/lanes.h"
 #include "inner/optimizers.h"
-#include "model/stack.h"
 #include "problems/games/game.h"
 
 /* Beyond these sizes lanes fall out of the caches and the ordinary solver's LAPACK wins. */

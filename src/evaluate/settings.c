@@ -7,7 +7,6 @@
 #include <hvi/check.h>
 #include <hvi/evaluate.h>
 #include <hvi/sac.h>
-#include <hvi/testset.h>
 
 #define AT(member) .offset = offsetof(hvi_evaluation_spec, member)
 /* clang-format off */

@@ -10,7 +10,6 @@
 #include "study/expression.h"
 
 #include "base/base.h"
-#include "num/stats.h"
 #include "study/runs.h"
 
 #include <ctype.h>

@@ -6,7 +6,6 @@
  * worst alpha of the run. With `gradients` a run ends once so many have been computed.
  */
 #include "base/base.h"
-#include "num/stats.h"
 #include "study/kinds.h"
 #include "study/runs.h"
 

@@ -3,8 +3,6 @@
 #include "study/fields.h"
 #include "study/study.h"
 
-#include <hvi/testset.h>
-
 #include <ctype.h>
 
 #define AT(member) .offset = offsetof(hvi_arm, member)

@@ -6,7 +6,6 @@
 #include "base/base.h"
 #include "base/embedded.h"
 #include "problems/options.h"
-#include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
 

@@ -13,7 +13,6 @@
  */
 #include "base/base.h"
 #include "report/csv.h"
-#include "report/text.h"
 #include "study/grid.h"
 #include "study/runs.h"
 

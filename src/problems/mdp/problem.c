@@ -10,7 +10,6 @@
 #include "num/dense.h"
 #include "problems/mdp/mdp.h"
 #include "problems/mdp/trajectory.h"
-#include "problems/single.h"
 #include "vi/sets.h"
 
 /* Up to here F is also written out as a matrix. */
