@@ -154,8 +154,7 @@ static int env_replay(int argc, char **argv) {
        .help = ".npy file of a saved state to start from (the initial state without noise)"},
       {"seed", 0, HVI_SETTING_SEED, &r.seed,
        .help = "draw the initial state, and the noise of steps where there is any; without it there is no noise"},
-      {"out", 0, HVI_SETTING_TEXT, &r.out_path, .value = "FILE",
-       .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
+      {"out", 0, HVI_SETTING_TEXT, &r.out_path, .value = "FILE", .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
       {"save-state", 0, HVI_SETTING_TEXT, &r.save_path, .value = "FILE", .help = "write the state at the end, for --state"},
       {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "one JSON object on stdout, with the rows unless --out"});
   /* clang-format on */

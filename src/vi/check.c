@@ -19,12 +19,9 @@ enum { MOST_LINEARISED = 200, MOST_DENSE = 2000, LINEARISED_POINTS = 5, REACH_DR
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_check_settings, member)
 static const hvi_setting rows[] = {
-    {"points", HVI_SETTING_COUNT, AT(points), .range = "[1,1e6]", .fallback = "20",
-     .help = "random points and directions of each test"},
-    {"spread", HVI_SETTING_REAL, AT(spread), .range = "(0,inf)", .fallback = "1",
-     .help = "how far they lie from the start, in each parameter"},
-    {"tolerance", HVI_SETTING_REAL, AT(tolerance), .range = "(0,1)", .fallback = "1e-6",
-     .help = "largest relative error of derivatives"},
+    {"points", HVI_SETTING_COUNT, AT(points), .range = "[1,1e6]", .fallback = "20", .help = "random points and directions of each test"},
+    {"spread", HVI_SETTING_REAL, AT(spread), .range = "(0,inf)", .fallback = "1", .help = "how far they lie from the start, in each parameter"},
+    {"tolerance", HVI_SETTING_REAL, AT(tolerance), .range = "(0,1)", .fallback = "1e-6", .help = "largest relative error of derivatives"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of the points"},
     {0},
 };

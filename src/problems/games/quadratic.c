@@ -29,22 +29,14 @@ enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
 #define AT(member) .offset = offsetof(quadratic_options, member)
 /* clang-format off */
 const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_options), (const hvi_setting[]){
-    {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8",
-     .help = "outputs"},
-    {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1",
-     .help = "strong monotonicity"},
-    {"L", HVI_SETTING_REAL, AT(lipschitz), .range = "[1e-6,1e6]", .fallback = "5",
-     .help = "Lipschitz constant, at least mu"},
-    {"rotation", HVI_SETTING_REAL, AT(rotation), .range = "[0,1]", .fallback = "0.5",
-     .help = "0: a gradient field; 1: all rotation"},
-    {"g", HVI_SETTING_CHOICE, AT(g), .choices = "linear|celu|tanh|softplus|identity", .fallback = "linear",
-     .help = "the model"},
-    {"d", HVI_SETTING_COUNT, AT(d), .range = "[0,1000]", .fallback = "0",
-     .help = "parameters; 0: n"},
-    {"normal", HVI_SETTING_REAL, AT(normal), .range = "[0,1e6]", .fallback = "0",
-     .help = "|F(z*)|, for linear g with d < n"},
-    {"tanh", HVI_SETTING_REAL, AT(tanh), .range = "[0,1e6]", .fallback = "0",
-     .help = "weight s of s tanh(z - z*)"},
+    {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8", .help = "outputs"},
+    {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1", .help = "strong monotonicity"},
+    {"L", HVI_SETTING_REAL, AT(lipschitz), .range = "[1e-6,1e6]", .fallback = "5", .help = "Lipschitz constant, at least mu"},
+    {"rotation", HVI_SETTING_REAL, AT(rotation), .range = "[0,1]", .fallback = "0.5", .help = "0: a gradient field; 1: all rotation"},
+    {"g", HVI_SETTING_CHOICE, AT(g), .choices = "linear|celu|tanh|softplus|identity", .fallback = "linear", .help = "the model"},
+    {"d", HVI_SETTING_COUNT, AT(d), .range = "[0,1000]", .fallback = "0", .help = "parameters; 0: n"},
+    {"normal", HVI_SETTING_REAL, AT(normal), .range = "[0,1e6]", .fallback = "0", .help = "|F(z*)|, for linear g with d < n"},
+    {"tanh", HVI_SETTING_REAL, AT(tanh), .range = "[0,1e6]", .fallback = "0", .help = "weight s of s tanh(z - z*)"},
     {0}}};
 /* clang-format on */
 

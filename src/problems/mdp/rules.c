@@ -96,14 +96,10 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
 /* clang-format off */
 static const hvi_rule rules[] = {
     {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0, NULL},
-    {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1,
-     vector_state, td_lambda, NULL},
-    {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1,
-     vector_state, tdc, NULL},
-    {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1,
-     vector_state, gtd2, NULL},
-    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit",
-     NULL, 0, 1, no_state, residual_gradient, NULL},
+    {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1, vector_state, td_lambda, NULL},
+    {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1, vector_state, tdc, NULL},
+    {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1, vector_state, gtd2, NULL},
+    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit", NULL, 0, 1, no_state, residual_gradient, NULL},
 };
 const hvi_rule hvi_trajectory_lstd = {
     "lstd", "least-squares temporal differences: solves with the running means", NULL, 0, 0,

@@ -48,14 +48,10 @@ typedef struct credit_options {
 #define AT(member) .offset = offsetof(credit_options, member)
 /* clang-format off */
 const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), (const hvi_setting[]){
-    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1",
-     .help = "how far borrowers move against the deployed model"},
-    {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0",
-     .help = "weight of the regulariser; 0: 1 / rows"},
-    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
-     .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
-    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
-     .help = "synthetic records"},
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1", .help = "how far borrowers move against the deployed model"},
+    {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0", .help = "weight of the regulariser; 0: 1 / rows"},
+    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic", .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
+    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357", .help = "synthetic records"},
     {0}}};
 /* clang-format on */
 

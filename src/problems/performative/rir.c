@@ -42,10 +42,8 @@ typedef struct rir_options {
 const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), (const hvi_setting[]){
     {"delta", HVI_SETTING_REAL, AT(delta), .range = "[0.001,0.999]", .fallback = "0.7",
      .help = "least share that is resampled; the answer to the model is stronger when small"},
-    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
-     .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
-    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
-     .help = "synthetic records"},
+    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic", .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
+    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357", .help = "synthetic records"},
     {0}}};
 /* clang-format on */
 
