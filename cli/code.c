@@ -1,9 +1,7 @@
 #define _GNU_SOURCE /* ST_NOEXEC, nftw */
-#include "code.h"
-
 #include "base/base.h"
 #include "base/module.h"
-#include "talk.h"
+#include "commands.h"
 
 #include <hvi/plugin.h>
 

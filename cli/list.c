@@ -1,6 +1,5 @@
 /* hvi list: what is built in. */
 #include "base/base.h"
-#include "code.h"
 #include "commands.h"
 #include "problems/options.h"
 #include "setup.h"

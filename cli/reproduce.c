@@ -1,6 +1,5 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
 #include "base/base.h"
-#include "code.h"
 #include "commands.h"
 #include "device.h"
 #include "share.h"

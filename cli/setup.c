@@ -2,7 +2,6 @@
 #include "setup.h"
 
 #include "base/base.h"
-#include "code.h"
 #include "commands.h"
 #include "io/npy.h"
 #include "model/stack.h"

@@ -10,7 +10,7 @@
  * All that comes from claims.json or a figure is escaped: anybody may have edited it. In an address
  * it is a step of a path below the page: what would lead elsewhere leads nowhere.
  */
-#include "report/page.h"
+#include "report/claims.h"
 
 #include "base/base.h"
 #include "base/embedded.h"

@@ -13,7 +13,6 @@
 #include "base/work.h"
 #include "gpu/gang.h"
 #include "io/journal.h"
-#include "report/page.h"
 #include "study/fields.h"
 #include "study/grid.h"
 #include "study/units.h"
@@ -303,15 +302,6 @@ static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   return HVI_OK;
 }
 
-/* The cells that a part of the study has finished. */
-static hvi_status absorb(session *s, const char *part, hvi_kept *head, hvi_error *err) {
-  const hvi_study *study = s->study;
-  HVI_OWN char *folder = hvi_path_join(part, study->runs ? study->runs : study->id, "");
-  HVI_OWN char *path = folder ? hvi_path_join(folder, "cells", "") : NULL;
-  if (!path) return hvi_error_memory(err, "a path");
-  return hvi_journal_absorb(s->journal, path, head, true, err);
-}
-
 /* The journal is the study's own, or that of the one whose cells these are. */
 static hvi_status open_journal(session *s, hvi_error *err) {
   const hvi_study *study = s->study;
@@ -329,8 +319,9 @@ static hvi_status open_journal(session *s, hvi_error *err) {
   hvi_status status = hvi_journal_open(&s->journal, path, &head, rule, err);
   if (status == HVI_ERROR_MISMATCH && !o->resume)
     status = hvi_journal_open(&s->journal, path, &head, HVI_JOURNAL_FRESH, err);
-  for (size_t i = 0; !status && i < hvi_share_froms(o->share); i++)
-    status = absorb(s, o->share->from[i], &head, err);
+  HVI_OWN char *cells = hvi_path_join(study->runs ? study->runs : study->id, "cells", "");
+  if (!cells) return hvi_error_memory(err, "a path");
+  if (!status) status = hvi_journal_absorb(s->journal, o->share, cells, &head, true, err);
   hvi_levels_add(study->claims->levels, head.levels);
   return status ? status : read_records(s, err);
 }
