@@ -26,7 +26,6 @@ static const hvi_setting rows[] = {
     {0},
 };
 /* clang-format on */
-#undef AT
 
 static const hvi_setting_table table = {"evaluation", sizeof(hvi_evaluation_spec), rows};
 

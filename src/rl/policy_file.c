@@ -92,7 +92,6 @@ static const hvi_setting options_rows[] = {
      .help = "of a squashed policy: scaled to the environment's, or as the file says (auto: the first for Stable-Baselines3)"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table table = {"policy", sizeof(hvi_policy_options), options_rows};

@@ -53,7 +53,6 @@ static const hvi_setting rollout_rows[] = {
      .help = "threads (0: one per core); the results are the same for any"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table table = {"rollout", sizeof(hvi_rollout_settings), rollout_rows};

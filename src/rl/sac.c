@@ -37,7 +37,6 @@ static const hvi_setting setting_rows[] = {
     {0},
 };
 /* clang-format on */
-#undef AT
 
 static const hvi_setting_table table = {"SAC", sizeof(hvi_sac_settings), setting_rows};
 

@@ -25,7 +25,6 @@ static const hvi_setting rows[] = {
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of the points"},
     {0},
 };
-#undef AT
 
 /* Each test's limit is max(share * tolerance, rounding * noise, least). */
 static const struct {

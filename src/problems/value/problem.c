@@ -174,7 +174,6 @@ static const hvi_setting settings[] = {
     {0},
 };
 /* clang-format on */
-#undef AT
 _Static_assert(HVI_ACTIVATION_COUNT == 9 && HVI_SOFTMAX == 3, "the activations are those listed");
 
 static const hvi_setting_table table = {"value", sizeof(hvi_value_spec), settings};
