@@ -69,6 +69,7 @@ DEFINE_PULL(pull_sigmoid, (1 - y) * y * u)
 #endif
 
 static void softmax(real *c, real *slope, size_t n) {
+  (void)slope;
   real top = c[0];
   for (size_t i = 1; i < n; i++) top = c[i] > top ? c[i] : top;
   vf sum = {0};

@@ -40,6 +40,7 @@ static inline const void *hvi_single_of(const hvi_model *m) {
 _Static_assert(sizeof(void *) <= sizeof(double), "an address fits where a double does");
 
 static inline void hvi_single_bind(const hvi_model *m, double *cache, const void *sample) {
+  (void)m;
   memcpy(cache, &sample, sizeof sample);
 }
 
