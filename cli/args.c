@@ -2,9 +2,6 @@
 
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/file.h"
-#include "base/number.h"
-#include "base/suggest.h"
 #include "report/text.h"
 #include "talk.h"
 

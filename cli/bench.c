@@ -1,19 +1,15 @@
 /* hvi bench: speed, as ratios to limits measured in the same run. */
-#include "args.h"
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/file.h"
 #include "bellman.h"
 #include "commands.h"
 #include "evaluate.h"
 #include "games.h"
 #include "gpu.h"
-#include "json.h"
 #include "mlp.h"
 #include "profile.h"
 #include "sac.h"
 #include "sac_gpu.h"
-#include "talk.h"
 
 /* As asked for. */
 static bench_options options = {.repeats = 20,

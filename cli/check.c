@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "commands.h"
-#include "json.h"
 #include "model/stack.h"
 #include "setup.h"
 

@@ -1,13 +1,10 @@
 #define _GNU_SOURCE /* ST_NOEXEC, nftw */
-#include "code.h"
-
 #include "base/base.h"
 #include "base/module.h"
-#include "talk.h"
+#include "commands.h"
 
 #include <hvi/plugin.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
@@ -15,7 +12,6 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { MOST_WORDS = 250, NOT_FOUND = 127 };
 
@@ -150,7 +146,6 @@ static hvi_status make_folder(char folder[PATH_MAX], hvi_error *err) {
 }
 
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
-  (void)about, (void)kind, (void)where;
   remove(path);
   return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * The sub-commands, and the names that their operands and options take.
+ * The sub-commands with what they are written with, and the names that their operands and options
+ * take.
  *
  * A usage ("ENV --policy FILE") and the name of an option's value ("METHOD") say what belongs there:
  * completion and the manual go by these words.
@@ -7,7 +8,11 @@
 #pragma once
 
 #include "args.h"
+#include "json.h"
 #include "report/claims.h"
+#include "talk.h"
+
+#include <hvi/builtin.h>
 
 extern const hvi_verb hvi_commands[];
 /* Complains of a name that is none of them. */
@@ -23,6 +28,12 @@ extern const hvi_vocabulary hvi_vocabularies[]; /* ending in a word of NULL */
 /* NULL for a name of one of these vocabularies, which have blanks between; otherwise the nearest, or
  * the advice, as hvi_did_you_mean has it. */
 const char *hvi_name_unknown(const char *vocabularies, const char *word, const char *advice);
+
+/* Problems as code: NAME.c is compiled by the machine's compiler into a folder that is gone afterwards,
+ * and NAME.so is loaded as it is (docs/own-problems.md). The second one complains itself, and returns
+ * the exit code. code.c */
+hvi_status hvi_code_load(const hvi_builtin **problem, const char *path, hvi_error *err);
+int hvi_code_find(const hvi_builtin **problem, const char *path);
 
 int hvi_cli_solve(int argc, char **argv);
 int hvi_cli_check(int argc, char **argv);

@@ -6,10 +6,8 @@
  *   --method<Tab>an optimizer, a preset or a baseline
  *   :files                                             names of files fit, too; or :folders
  */
-#include "args.h"
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/suggest.h"
 #include "commands.h"
 #include "setup.h"
 

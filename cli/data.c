@@ -2,11 +2,7 @@
  * of either. */
 #include "base/base.h"
 #include "commands.h"
-#include "json.h"
 #include "rollout.h"
-
-#include <hvi/tensors.h>
-#include <hvi/testset.h>
 
 HVI_RELEASE(hvi_dataset)
 HVI_RELEASE(hvi_testset)

@@ -11,7 +11,6 @@ static const hvi_setting rows[] = {
     {"device_precision", HVI_SETTING_CHOICE, AT(precision), .choices = "fp16x3|fp32|fp16",
      .help = "products on a GPU: fp16x3, with the errors of fp32; fp32; or fp16, about 1e-3 in gradients"},
     {.name = NULL}};
-#undef AT
 /* clang-format on */
 static const hvi_setting_table table = {"device", sizeof(hvi_device_options), rows};
 

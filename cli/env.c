@@ -3,8 +3,6 @@
 #include "base/base.h"
 #include "base/parallel.h"
 #include "commands.h"
-#include "io/npy.h"
-#include "json.h"
 #include "rollout.h"
 
 HVI_RELEASE(hvi_env)
@@ -103,10 +101,7 @@ static int open_replay(replay *r, const char *name) {
   return HVI_EXIT_DONE;
 }
 
-static bool stop_replay(void *context) {
-  (void)context;
-  return hvi_signals_interrupted();
-}
+static bool stop_replay(void *context) { return hvi_signals_interrupted(); }
 
 static int write_files(const replay *r) {
   const size_t shape[] = {r->got.done, r->env->obs + 2};
@@ -159,8 +154,7 @@ static int env_replay(int argc, char **argv) {
        .help = ".npy file of a saved state to start from (the initial state without noise)"},
       {"seed", 0, HVI_SETTING_SEED, &r.seed,
        .help = "draw the initial state, and the noise of steps where there is any; without it there is no noise"},
-      {"out", 0, HVI_SETTING_TEXT, &r.out_path, .value = "FILE",
-       .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
+      {"out", 0, HVI_SETTING_TEXT, &r.out_path, .value = "FILE", .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
       {"save-state", 0, HVI_SETTING_TEXT, &r.save_path, .value = "FILE", .help = "write the state at the end, for --state"},
       {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "one JSON object on stdout, with the rows unless --out"});
   /* clang-format on */

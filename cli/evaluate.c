@@ -3,13 +3,10 @@
 #include "evaluate_parts.h"
 
 #include "base/parallel.h"
-#include "base/suggest.h"
 #include "commands.h"
 #include "evaluate/evaluation.h"
 #include "model/mlp.h"
 #include "rollout.h"
-
-#include <unistd.h>
 
 enum { SCALE_ROWS = 10000, GAP_ROWS = 10000 }; /* of a file */
 
@@ -25,8 +22,7 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args,
       {.name = "policy"},
-      {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE",
-       .help = "the policy (.safetensors), or 'default': the environment's own"});
+      {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"});
   hvi_args_settings(args, hvi_policy_table(), &e->policy, NULL);
   hvi_args_add(args,
       {.name = "data"},
@@ -38,8 +34,7 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
        .help = "states and values to measure the error with ('hvi testset', or obs and value of one's own)"},
       {"testset-map", 0, HVI_SETTING_TEXT, &e->testset_map, .value = "COLUMN=NAME", .repeats = true,
        .help = "with --testset: the array NAME is that column (obs, value, standard_error)"},
-      {"standard-error", 0, HVI_SETTING_REAL, &e->standard_error, .range = "[0,inf)",
-       .help = "of each value of a --testset that does not say (0)"},
+      {"standard-error", 0, HVI_SETTING_REAL, &e->standard_error, .range = "[0,inf)", .help = "of each value of a --testset that does not say (0)"},
       {"test-states", 0, HVI_SETTING_COUNT, &e->test_states, .range = "[0,1e9]",
        .help = "without --testset: states of a small one made from ENV first (0: none)"});
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
@@ -52,16 +47,14 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
   hvi_args_add(args,
       {.name = "run"},
       {"steps", 0, HVI_SETTING_COUNT, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
-      {"jobs", 'j', HVI_SETTING_COUNT, &e->threads, .range = "[0,1024]",
-       .help = "threads (0: one per core); the results are the same for any"},
+      {"jobs", 'j', HVI_SETTING_COUNT, &e->threads, .range = "[0,1024]", .help = "threads (0: one per core); the results are the same for any"},
       {"checkpoint-every", 0, HVI_SETTING_COUNT, &e->every, .range = "[1,1e9]", .help = "outer steps between checkpoints"},
       {"resume", 0, HVI_SETTING_FLAG, &e->resume, .help = "go on from the checkpoint, if there is one"},
       {"fresh", 0, HVI_SETTING_FLAG, &e->fresh, .help = "begin anew although there is a checkpoint"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &e->spec.accept_other_bits, .help = "go on from what another level of instructions computed"},
       {"out", 'o', HVI_SETTING_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
       {"log", 0, HVI_SETTING_TEXT, &e->log_path, .value = "FILE.jsonl", .help = "a JSON object an outer step, as it happens"},
-      {"gap", 0, HVI_SETTING_FLAG, &e->gap,
-       .help = "with --data: the Bellman gap on the data, at measurements (otherwise at the end, on one batch)"},
+      {"gap", 0, HVI_SETTING_FLAG, &e->gap, .help = "with --data: the Bellman gap on the data, at measurements (otherwise at the end, on one batch)"},
       {"gap-rows", 0, HVI_SETTING_COUNT, &e->gap_rows, .help = "first rows of --data that the gap is measured on (0: all)"});
   hvi_args_force(args);
   /* clang-format on */

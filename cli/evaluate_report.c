@@ -2,7 +2,6 @@
 #include "base/base.h"
 #include "evaluate_parts.h"
 
-#include "base/suggest.h"
 #include "json.h"
 #include "report/csv.h"
 #include "report/text.h"

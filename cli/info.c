@@ -1,5 +1,4 @@
 /* hvi info: which program this is, and what it runs on. */
-#include "args.h"
 #include "base/base.h"
 #include "base/cpu.h"
 #include "base/module.h"
@@ -8,14 +7,11 @@
 #include "commit.h"
 #include "ensemble/lanes.h"
 #include "gpu/gang.h"
-#include "json.h"
-#include "talk.h"
 
 #include <hvi/version.h>
 
 #include <cblas.h>
 #include <time.h>
-#include <unistd.h>
 
 #ifdef __clang__
 #define COMPILER __VERSION__

@@ -1,7 +1,6 @@
 /* hvi inspect: what theory says about a problem and a method, and what a short run does. */
 #include "base/base.h"
 #include "commands.h"
-#include "json.h"
 #include "setup.h"
 
 #include <hvi/performative.h>

@@ -1,10 +1,7 @@
 #include "json.h"
 
 #include "base/base.h"
-#include "base/number.h"
 #include "talk.h"
-
-#include <inttypes.h>
 
 static struct {
   size_t depth;

@@ -1,18 +1,11 @@
 /* hvi list: what is built in. */
 #include "base/base.h"
-#include "base/suggest.h"
-#include "code.h"
 #include "commands.h"
-#include "json.h"
 #include "problems/options.h"
 #include "setup.h"
 #include "study/study.h"
 
-#include <hvi/builtin.h>
-#include <hvi/env.h>
 #include <hvi/mdp.h>
-#include <hvi/optimizer.h>
-#include <hvi/solver.h>
 
 HVI_RELEASE(hvi_study)
 

@@ -4,15 +4,12 @@
 #include "base/embedded.h"
 #include "commands.h"
 #include "share.h"
-#include "talk.h"
 
 #include <cblas.h>
 #include <hvi/version.h>
 #include <jansson.h>
 
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 /* clang-format off */
 const hvi_verb hvi_commands[] = {

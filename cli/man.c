@@ -3,11 +3,9 @@
  * status, environment, columns of files) stands in man/NAME.roff, after the options of page NAME. In
  * that of hvi(1), a comment such as .\" ENV makes room for the list that the word stands for.
  */
-#include "args.h"
 #include "base/base.h"
 #include "base/embedded.h"
 #include "commands.h"
-#include "talk.h"
 
 #include <hvi/version.h>
 
@@ -185,7 +183,6 @@ static void turn_to(const hvi_verb *v, const char *parent) {
 
 /* Sees the table of a command, and goes on to those of its verbs. */
 static void visit(hvi_args *args, int argc, char **argv) {
-  (void)argc, (void)argv;
   const bool wanted = strcmp(book.wanted, args->command) == 0;
   if (book.pages) puts(page_name(args->command));
   if (wanted) put_command(args);

@@ -8,7 +8,6 @@
 #include "commands.h"
 #include "io/kept.h"
 #include "share.h"
-#include "talk.h"
 
 enum { MOST = 1000, TOLD = 20 };
 

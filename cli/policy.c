@@ -1,9 +1,7 @@
 /* hvi policy: scores, what a file holds, and the way to training, which is in policy_train.c. */
 #include "rl/policy.h"
 #include "base/base.h"
-#include "base/suggest.h"
 #include "commands.h"
-#include "json.h"
 #include "rollout.h"
 
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
@@ -14,7 +12,6 @@ static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_er
 static int show_score(const hvi_rollout_job *job, const hvi_rollout_report *report) {
   const hvi_returns *r = *(hvi_returns *const *)job->result;
   const hvi_returns_settings *s = job->settings;
-  (void)report;
   if (!hvi_talk.json)
     printf("%s, %zu episodes, %s actions\n", job->task.env->name, r->episodes,
            s->deterministic ? "mean" : "sampled");

@@ -6,21 +6,15 @@
  * beyond it: they go on together (io/log.h).
  */
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/file.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "device.h"
-#include "io/kept.h"
 #include "io/log.h"
-#include "report/plot.h"
 #include "report/text.h"
 #include "rl/sac.h"
 #include "rollout.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char HEADER[] =
     "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean";

@@ -1,14 +1,10 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
-#include "args.h"
 #include "base/base.h"
-#include "base/file.h"
-#include "code.h"
 #include "commands.h"
 #include "device.h"
 #include "share.h"
 #include "study/stream.h"
 #include "study/study.h"
-#include "talk.h"
 
 enum { MOST = 64, PARTS = 1000 };
 
@@ -26,13 +22,11 @@ typedef struct job {
 } job;
 
 static bool show_progress(void *context, const char *id, const char *doing, double share) {
-  (void)context;
   hvi_progress_title(hvi_format("%s: %s", id, doing));
   return hvi_progress_count(NULL, (size_t)(share * PARTS), PARTS);
 }
 
 static void show_message(void *context, const char *line) {
-  (void)context;
   hvi_progress_clear();
   hvi_say("hvi: %s\n", line);
 }

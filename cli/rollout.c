@@ -1,8 +1,6 @@
 #include "rollout.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/suggest.h"
 #include "num/vec.h"
 #include "rl/policy.h"
 #include "share.h"
@@ -15,8 +13,7 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
   args->rows[0].letter = job->letter;
   /* clang-format off */
   hvi_args_add(args,
-      {"policy", 0, HVI_SETTING_TEXT, &job->policy_path, .value = "FILE",
-       .help = "the policy (.safetensors), or 'default': the environment's own"});
+      {"policy", 0, HVI_SETTING_TEXT, &job->policy_path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"});
   hvi_args_settings(args, hvi_policy_table(), &job->policy, NULL);
   hvi_args_json(args);
   hvi_args_settings(args, hvi_rollout_table(), job->rollout, "threads");

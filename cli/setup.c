@@ -2,18 +2,12 @@
 #include "setup.h"
 
 #include "base/base.h"
-#include "base/number.h"
-#include "base/suggest.h"
-#include "code.h"
 #include "commands.h"
 #include "io/npy.h"
-#include "json.h"
 #include "model/stack.h"
 #include "problems/options.h"
 
 #include <hvi/mdp.h>
-
-#include <unistd.h>
 
 hvi_setup hvi_setup_new(void) {
   return (hvi_setup){.method = "auto", .seed = 1, .asked = hvi_settings_defaults()};

@@ -1,12 +1,8 @@
 #include "share.h"
 
 #include "base/base.h"
-#include "base/file.h"
 #include "io/kept.h"
 #include "rollout.h"
-#include "talk.h"
-
-#include <unistd.h>
 
 hvi_share hvi_shared;
 

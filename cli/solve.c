@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "commands.h"
-#include "json.h"
 #include "outer/solver.h"
 #include "share.h"
 

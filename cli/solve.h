@@ -28,11 +28,6 @@ void hvi_solve_header(const hvi_setup *s, double eta);
 
 /* Many random instances; returns the exit code. */
 int hvi_solve_ensemble(const hvi_solve *s);
-/* The same in blocks of instances, which are kept, or shared with other processes. *ensemble stays
- * NULL where the whole is not made here; *stopped: by a signal. */
-hvi_status hvi_solve_blocks(hvi_ensemble **ensemble, bool *stopped, const hvi_solve *s,
-                            const hvi_ensemble_settings *settings, hvi_instance_fn make,
-                            hvi_error *err);
 /* What the problem is, in a number. */
 hvi_status hvi_solve_fingerprint(uint64_t *hash, const hvi_setup *s, hvi_error *err);
 

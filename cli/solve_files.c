@@ -8,13 +8,8 @@
  * Trace and log are on the disk before it, and a resumed run cuts them off after its step.
  */
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/number.h"
 #include "io/npy.h"
 #include "solve.h"
-
-#include <unistd.h>
 
 static const char KIND[] = "checkpoint of a solve", LOG_MARK[] = "\"loss0\": ";
 

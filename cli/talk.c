@@ -1,17 +1,11 @@
 #include "talk.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/suggest.h"
 #include "report/text.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 hvi_terminal hvi_talk;
 hvi_error hvi_fault;
@@ -192,7 +186,6 @@ void hvi_progress_update(size_t done) {
 }
 
 bool hvi_progress_count(void *nothing, size_t done, size_t total) {
-  (void)nothing;
   bar.total = total;
   hvi_progress_update(done);
   return !hvi_signals_interrupted();

@@ -70,11 +70,6 @@ HVI_API hvi_status hvi_mlp_save(const hvi_model *model, const double *theta, con
 HVI_API hvi_status hvi_mlp_load(const hvi_model *model, double *theta, const char *path,
                                 hvi_error *err);
 
-/* Rows of the Jacobian, at the theta last evaluated with this cache: those of the outputs of inputs
- * first .. first + count, J[count * outputs of a row][dim]. */
-HVI_API void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first,
-                                   size_t count, double *J);
-
 #ifdef __cplusplus
 }
 #endif

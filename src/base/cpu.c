@@ -2,8 +2,6 @@
 
 #include "base/base.h"
 
-#include <unistd.h>
-
 static const char *const names[] = {
     [HVI_CPU_BASELINE] = "baseline", [HVI_CPU_AVX2] = "avx2", [HVI_CPU_AVX512] = "avx512"};
 enum { LEVELS = sizeof names / sizeof *names };

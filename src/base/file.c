@@ -4,14 +4,12 @@
 #include "base/base.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 bool hvi_file_write(int fd, const void *bytes, size_t size) {
   for (size_t done = 0; done < size;) {

@@ -6,12 +6,10 @@
 #include <hvi/version.h>
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct search {
   const char *name;

@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 
-#include <errno.h>
 #include <locale.h>
 
 char *hvi_number_format(char text[HVI_NUMBER_SIZE], double x) {

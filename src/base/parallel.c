@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 typedef struct job {
   hvi_chunk_fn run;

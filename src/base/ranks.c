@@ -3,14 +3,12 @@
 
 #include "base/base.h"
 #include "base/cpu.h"
-#include "base/hash.h"
 #include "base/module.h"
 
 #include <cblas.h>
 #include <gnu/libc-version.h>
 #include <hvi/version.h>
 
-#include <inttypes.h>
 #include <time.h>
 
 enum { IDENTITY = 256, SPIN = 2000, REST_NANOSECONDS = 100000 };

@@ -5,11 +5,6 @@
 #include <hvi/setting.h>
 
 #include "base/base.h"
-#include "base/number.h"
-#include "base/suggest.h"
-
-#include <inttypes.h>
-#include <stdarg.h>
 
 enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048 };
 

@@ -8,7 +8,6 @@
 #include <hvi/ensemble.h>
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/parallel.h"
 #include "ensemble/lanes.h"
@@ -227,7 +226,6 @@ static hvi_status run_one(chunk *part, size_t index, hvi_error *err) {
 }
 
 static hvi_status run_chunk(void *context, size_t number, size_t worker, hvi_error *err) {
-  (void)worker;
   job *j = context;
   const hvi_ensemble_settings *s = j->settings;
   const size_t first = number * HVI_LANES, rest = j->out->count - first;

@@ -2,7 +2,7 @@
  * Kernels, part 3: inner steps, the operator, the residual and the outer step on lanes.
  *
  * Formulas and order of operations of inner steps are those of inner/optimizers.c. A lane that is
- * no longer running keeps its theta and its state.
+ * no longer active keeps its theta.
  *
  *   F_i(z) = sum_j A_ij z_j + w_i z_i + constant_i        residual = |z - projection(z - F(z))|
  *
@@ -34,49 +34,8 @@ static inline void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane 
     }
 }
 
-static inline void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const double keep = plan->method->inner.momentum;
-  const hvi_lane *restrict running = s + HVI_SLOT_RUNNING;
-  hvi_lane *restrict velocity = s + plan->first, *restrict step = s + plan->step;
-  for (size_t i = 0; i < plan->d; i++)
-    for (int l = 0; l < HVI_LANES; l++) {
-      const double old = velocity[i].at[l], fresh = keep * old + step[i].at[l];
-      velocity[i].at[l] = running->at[l] != 0.0 ? fresh : old;
-      step[i].at[l] = fresh;
-    }
-  move(plan, s, running, plan->method->inner.lr);
-}
-
-static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double decay) {
-  const hvi_optimizer_settings *o = &plan->method->inner;
-  const double beta1 = o->beta1, beta2 = o->beta2, epsilon = o->epsilon;
-  const double keep = 1.0 - o->lr * decay;
-  const hvi_lane *restrict running = s + HVI_SLOT_RUNNING, *restrict g = s + plan->step;
-  hvi_lane *restrict theta = s + plan->theta;
-  hvi_lane *restrict m = s + plan->first, *restrict v = s + plan->second;
-  hvi_lane *restrict power1 = s + HVI_SLOT_POWER1, *restrict power2 = s + HVI_SLOT_POWER2;
-  hvi_lane rate, scale;
-  for (int l = 0; l < HVI_LANES; l++) {
-    power1->at[l] = running->at[l] != 0.0 ? power1->at[l] * beta1 : power1->at[l];
-    power2->at[l] = running->at[l] != 0.0 ? power2->at[l] * beta2 : power2->at[l];
-    rate.at[l] = o->lr / (1.0 - power1->at[l]);
-    scale.at[l] = 1.0 / (1.0 - power2->at[l]);
-  }
-  for (size_t i = 0; i < plan->d; i++)
-    for (int l = 0; l < HVI_LANES; l++) {
-      const double old_m = m[i].at[l], old_v = v[i].at[l], old = theta[i].at[l], gi = g[i].at[l];
-      const double new_m = beta1 * old_m + (1.0 - beta1) * gi;
-      const double new_v = beta2 * old_v + (1.0 - beta2) * gi * gi;
-      const double root = sqrt(scale.at[l] * new_v) + epsilon;
-      const double fresh = old * keep - rate.at[l] * new_m / root;
-      m[i].at[l] = running->at[l] != 0.0 ? new_m : old_m;
-      v[i].at[l] = running->at[l] != 0.0 ? new_v : old_v;
-      theta[i].at[l] = running->at[l] != 0.0 ? fresh : old;
-    }
-}
-
 static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double factor) {
-  hvi_lane top, good = s[HVI_SLOT_RUNNING];
+  hvi_lane top, good = s[HVI_SLOT_ACTIVE];
   lane_fill(&top, 0.0);
   for (size_t k = 0; k < plan->player_count; k++) {
     jacobian(plan, &plan->players[k], s);
@@ -91,7 +50,7 @@ static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, do
 }
 
 static inline void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  hvi_lane good = s[HVI_SLOT_RUNNING], unused;
+  hvi_lane good = s[HVI_SLOT_ACTIVE], unused;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     jacobian(plan, p, s);
@@ -103,28 +62,14 @@ static inline void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
 
 static inline void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   const hvi_optimizer_settings *o = &plan->method->inner;
-  const hvi_lanes_rule rule = plan->rule;
-  if (rule < HVI_LANES_GN) gradient(plan, s);
-  if (rule == HVI_LANES_GD)
-    move(plan, s, s + HVI_SLOT_RUNNING, o->lr);
-  else if (rule == HVI_LANES_MOMENTUM)
-    momentum_step(plan, s);
-  else if (rule <= HVI_LANES_ADAMW)
-    adam_step(plan, s, rule == HVI_LANES_ADAM ? 0.0 : o->weight_decay);
-  else if (rule == HVI_LANES_LM)
+  if (plan->rule == HVI_LANES_GD) {
+    gradient(plan, s);
+    move(plan, s, s + HVI_SLOT_ACTIVE, o->lr);
+  } else if (plan->rule == HVI_LANES_LM) {
     levenberg_step(plan, s);
-  else
-    gauss_newton_step(plan, s, rule == HVI_LANES_GN ? 1.0 : o->factor);
-}
-
-static inline void forget(const hvi_lanes_plan *plan, hvi_lane *s) {
-  if (plan->rule > HVI_LANES_ADAMW || plan->rule == HVI_LANES_GD) return;
-  for (size_t i = 0; i < plan->d; i++) {
-    lane_fill(s + plan->first + i, 0.0);
-    lane_fill(s + plan->second + i, 0.0);
+  } else {
+    gauss_newton_step(plan, s, plan->rule == HVI_LANES_GN ? 1.0 : o->factor);
   }
-  lane_fill(s + HVI_SLOT_POWER1, 1.0);
-  lane_fill(s + HVI_SLOT_POWER2, 1.0);
 }
 
 static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
@@ -256,21 +201,6 @@ static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
   }
 }
 
-/* Lanes whose loss is down to alpha^2 of the first stop running; true while some run. */
-static inline bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const double share = plan->method->alpha * plan->method->alpha;
-  const hvi_lane *restrict loss0 = s + HVI_SLOT_LOSS0;
-  hvi_lane *restrict now = s + HVI_SLOT_LOSS, *restrict running = s + HVI_SLOT_RUNNING;
-  uint64_t any = 0;
-  loss(plan, s, now);
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double on = now->at[l] > share * loss0->at[l] ? running->at[l] : 0.0;
-    running->at[l] = on;
-    any |= on != 0.0 ? 1U : 0U;
-  }
-  return any != 0;
-}
-
 /* Counts the steps in which z hardly moved, measured by the length of the exact step, as
  * outer/solver.c does; most steps need only the first half. */
 static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
@@ -317,7 +247,6 @@ static inline void evaluate(const hvi_lanes_plan *plan, hvi_lane *s, bool record
 }
 
 static inline void start(const hvi_lanes_plan *plan, hvi_lane *s) {
-  forget(plan, s);
   forward(plan, s);
   evaluate(plan, s, true);
 }
@@ -326,11 +255,8 @@ static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_st
   const bool watch = plan->stall_window < INFINITY;
   if (watch) lane_copy(s + plan->z_last, s + plan->z, plan->n);
   freeze(plan, s);
-  if (record || plan->method->alpha > 0.0) loss(plan, s, s + HVI_SLOT_LOSS0);
-  if (!plan->method->keep_state) forget(plan, s);
-  s[HVI_SLOT_RUNNING] = s[HVI_SLOT_ACTIVE];
+  if (record) loss(plan, s, s + HVI_SLOT_LOSS0);
   for (size_t i = 0; i < inner_steps; i++) {
-    if (plan->method->alpha > 0.0 && !keep_running(plan, s)) break;
     inner_step(plan, s);
     forward(plan, s);
     if (record || i + 1 < inner_steps) measure(plan, s);

@@ -1,18 +1,17 @@
 /*
  * Kernels, part 2: the linear least-squares problem of one player on lanes.
  *
- * Pseudo-inverse. Let B[k][l] be J or J', the short side as rows, scaled to a largest element of 1.
- * One-sided Jacobi: rotations Q from the left make the rows of B orthogonal,
+ * J[out][dim] has no more rows than columns. Pseudo-inverse: let B be J scaled to a largest element
+ * of 1. One-sided Jacobi: rotations Q from the left make the rows of B orthogonal,
  *
- *   Q B = diag(s) W,    J^+ r = B' Q' S^-2 Q r  (out <= dim),    J^+ r = Q' S^-2 Q B r  (out > dim)
+ *   Q B = diag(s) W,    J^+ r = B' Q' S^-2 Q r
  *
- * so besides the turned rows Q B only Q r is kept, or Q itself. A lane whose rows are orthogonal is
- * not turned any more: what a lane computes does not depend on its neighbours. Sweeps end when no
- * lane turned.
+ * so besides the turned rows Q B only Q r is kept. A lane whose rows are orthogonal is not turned any
+ * more: what a lane computes does not depend on its neighbours. Sweeps end when no lane turned.
  *
- * Damping. (J'J + lambda I)^-1 J' r = J' (J J' + lambda I)^-1 r through L D L' of the smaller one.
+ * Damping. (J'J + lambda I)^-1 J' r = J' (J J' + lambda I)^-1 r through L D L'.
  *
- * num/dense_svd.c and num/dense_damped.c do the same for one instance, with the same thresholds.
+ * num/dense_svd.c and num/dense.c do the same for one instance, with the same thresholds.
  */
 #pragma once
 
@@ -34,22 +33,14 @@ static inline void find_largest(hvi_lane *restrict largest, hvi_lane *restrict g
     }
 }
 
-/* The short side of J as rows, divided by its largest element; what rotations act on besides. */
+/* J divided by its largest element, and r: what rotations act on. */
 static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_lane *r,
                              const hvi_lane *restrict inverse) {
-  const size_t k = p->k, length = p->length;
   const hvi_lane *restrict J = s + p->jacobian;
-  hvi_lane *restrict B = s + p->rows, *restrict Q = s + p->turned;
-  for (size_t i = 0; i < k; i++)
-    for (size_t j = 0; j < length; j++) {
-      const hvi_lane *from = p->out <= p->dim ? &J[i * length + j] : &J[j * k + i];
-      for (int l = 0; l < HVI_LANES; l++) B[i * length + j].at[l] = from->at[l] * inverse->at[l];
-    }
-  if (p->out <= p->dim) {
-    lane_copy(Q, r, k);
-    return;
-  }
-  for (size_t i = 0; i < k * k; i++) lane_fill(Q + i, i % (k + 1) == 0 ? 1.0 : 0.0);
+  hvi_lane *restrict B = s + p->rows;
+  for (size_t i = 0; i < p->out * p->dim; i++)
+    for (int l = 0; l < HVI_LANES; l++) B[i].at[l] = J[i].at[l] * inverse->at[l];
+  lane_copy(s + p->turned, r, p->out);
 }
 
 /* (p, q) <- (c p - s q, s p + c q) */
@@ -87,7 +78,7 @@ static inline uint64_t find_angle(hvi_lane *restrict c, hvi_lane *restrict s, hv
 }
 
 static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_lane *restrict room,
-                             size_t k, size_t length, size_t width) {
+                             size_t k, size_t length) {
   const double tiny = (double)length * DBL_EPSILON * DBL_EPSILON;
   hvi_lane *negligible = room, *g = room + 1, *c = room + 2, *s = room + 3;
   uint64_t turned = 0;
@@ -105,7 +96,7 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
       turned |= any;
       if (!any) continue;
       rotate(row_p, row_q, c, s, length);
-      rotate(Q + p * width, Q + q * width, c, s, width);
+      rotate(Q + p, Q + q, c, s, 1);
     }
   return turned;
 }
@@ -114,7 +105,7 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
  * is not finite. */
 static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
                               hvi_lane *restrict top, hvi_lane *restrict good) {
-  const size_t k = p->k, length = p->length;
+  const size_t k = p->out, length = p->dim;
   hvi_lane *restrict inverse = s + p->scale, *squares = s + p->squares;
   const double least = 0x1p-1023; /* has a finite inverse */
   hvi_lane size;
@@ -124,9 +115,8 @@ static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player
     inverse->at[l] = 1.0 / size.at[l];
   }
   load_rows(p, s, s + plan->r + p->z, inverse);
-  const size_t width = p->out <= p->dim ? 1 : k;
   for (int i = 0; i < MAX_SWEEPS && k > 1; i++)
-    if (!sweep(s + p->rows, s + p->turned, squares, s + plan->scratch, k, length, width)) break;
+    if (!sweep(s + p->rows, s + p->turned, squares, s + plan->scratch, k, length)) break;
   for (size_t i = 0; i < k; i++) {
     const hvi_lane *row = s + p->rows + i * length;
     product(&squares[i], row, 1, row, length);
@@ -140,39 +130,24 @@ static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player
 /* x = J^+ r of one player, singular values at or below `cut` being zero */
 static inline void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
                              hvi_lane *x, const hvi_lane *restrict cut) {
-  const size_t k = p->k, length = p->length;
-  const hvi_lane *B = s + p->rows, *Q = s + p->turned, *restrict squares = s + p->squares;
-  const hvi_lane *restrict inverse = s + p->scale;
+  const hvi_lane *restrict squares = s + p->squares, *restrict inverse = s + p->scale;
   hvi_lane *restrict c = s + plan->scratch;
-  for (size_t i = 0; i < k; i++) {
-    if (p->out > p->dim)
-      product(c + i, B + i * length, 1, s + plan->r + p->z, length);
-    else
-      c[i] = Q[i];
+  for (size_t i = 0; i < p->out; i++) {
+    c[i] = s[p->turned + i];
     for (int l = 0; l < HVI_LANES; l++) {
       const double square = squares[i].at[l], value = sqrt(square), least = cut->at[l];
       const double share = c[i].at[l] * inverse->at[l] / square;
       c[i].at[l] = value > least * inverse->at[l] ? share : 0.0;
     }
   }
-  const hvi_lane *right = p->out <= p->dim ? B : Q;
-  for (size_t j = 0; j < p->dim; j++) product(x + j, right + j, p->dim, c, k);
+  for (size_t j = 0; j < p->dim; j++) product(x + j, s + p->rows + j, p->dim, c, p->out);
 }
 
-/* The lower triangle of J J' + lambda I, or of J'J + lambda I where that is smaller. */
-static inline void gram(hvi_lane *M, const hvi_lanes_player *p, const hvi_lane *J, hvi_lane *column,
-                        double lambda) {
-  const size_t k = p->k;
+/* The lower triangle of J J' + lambda I. */
+static inline void gram(hvi_lane *M, const hvi_lane *J, size_t k, size_t length, double lambda) {
   for (size_t i = 0; i < k; i++) {
-    for (size_t j = 0; j <= i; j++) {
-      hvi_lane *to = &M[i * k + j];
-      if (p->out <= p->dim) {
-        product(to, J + i * p->dim, 1, J + j * p->dim, p->dim);
-      } else {
-        for (size_t r = 0; r < p->out; r++) column[r] = J[r * k + j];
-        product(to, J + i, k, column, p->out);
-      }
-    }
+    for (size_t j = 0; j <= i; j++)
+      product(&M[i * k + j], J + i * length, 1, J + j * length, length);
     for (int l = 0; l < HVI_LANES; l++) M[i * k + i].at[l] += lambda;
   }
 }
@@ -224,16 +199,11 @@ static inline void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
 /* x = argmin |J x - r|^2 + lambda |x|^2 of one player */
 static inline void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
                                 hvi_lane *x, hvi_lane *good) {
-  const hvi_lane *J = s + p->jacobian, *r = s + plan->r + p->z;
-  hvi_lane *M = s + plan->scratch, *y = M + p->k * p->k;
-  gram(M, p, J, s + plan->back, plan->method->inner.damping);
-  ldl_factor(M, good, p->k);
-  if (p->out <= p->dim) {
-    lane_copy(y, r, p->k);
-    ldl_solve(y, M, p->k);
-    for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, y, p->k);
-  } else {
-    for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, r, p->out);
-    ldl_solve(x, M, p->k);
-  }
+  const hvi_lane *J = s + p->jacobian;
+  hvi_lane *M = s + plan->scratch, *y = M + p->out * p->out;
+  gram(M, J, p->out, p->dim, plan->method->inner.damping);
+  ldl_factor(M, good, p->out);
+  lane_copy(y, s + plan->r + p->z, p->out);
+  ldl_solve(y, M, p->out);
+  for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, y, p->out);
 }

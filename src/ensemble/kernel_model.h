@@ -1,7 +1,7 @@
 /*
  * Kernels, part 1: models on lanes.
  *
- *   forward    y = s(W x + b) layer by layer, slopes kept
+ *   forward    y = s(W x) layer by layer, slopes kept
  *   vjp        u <- W' (s'(a) u) layer by layer, downwards
  */
 #pragma once
@@ -40,13 +40,13 @@ static inline void product(hvi_lane *y, const hvi_lane *w, size_t stride, const 
     store(y->at + l, add_terms((vf){0}, l, w, stride, x, n));
 }
 
-/* y = s(w x + b) and its slope; b may be NULL. The expression in a sets s, the slope. */
+/* y = s(w x) and its slope. The expression in a sets s, the slope. */
 #define DEFINE_UNIT(name, value)                                                                   \
   static inline void name(hvi_lane *y, hvi_lane *slope, const hvi_lane *w, const hvi_lane *x,      \
-                          size_t in, const hvi_lane *b) {                                          \
+                          size_t in) {                                                             \
     for (int l = 0; l < HVI_LANES; l += WIDTH) {                                                   \
       vf s;                                                                                        \
-      const vf a = add_terms(b ? part(b, l) : (vf){0}, l, w, 1, x, in);                            \
+      const vf a = add_terms((vf){0}, l, w, 1, x, in);                                             \
       store(y->at + l, value);                                                                     \
       store(slope->at + l, s);                                                                     \
     }                                                                                              \
@@ -56,8 +56,6 @@ DEFINE_UNIT(identity_unit, (s = splat(1.0), a))
 DEFINE_UNIT(celu_unit, celu_and(a, &s))
 DEFINE_UNIT(sigmoid_unit, sigmoid_and(a, &s))
 DEFINE_UNIT(tanh_unit, tanh_and(a, &s))
-DEFINE_UNIT(relu_unit, (s = choose(a > 0, splat(1.0), splat(0.0)), a *s))
-DEFINE_UNIT(leaky_unit, (s = choose(a > 0, splat(1.0), splat(0.01)), a *s))
 
 static inline void softmax(hvi_lane *y, size_t n) {
   for (int l = 0; l < HVI_LANES; l += WIDTH) {
@@ -78,13 +76,11 @@ static inline void activate(const hvi_lanes_layer *layer, hvi_lane *s, const hvi
   const size_t in = layer->in, kind = layer->activation;
   for (size_t i = 0; i < layer->out; i++) {
     hvi_lane *y = s + layer->y + i, *slope = s + layer->slope + i;
-    const hvi_lane *w = s + layer->matrix + i * in, *b = layer->biased ? s + layer->bias + i : NULL;
-    if (kind == HVI_IDENTITY || kind == HVI_SOFTMAX) identity_unit(y, slope, w, x, in, b);
-    if (kind == HVI_CELU) celu_unit(y, slope, w, x, in, b);
-    if (kind == HVI_SIGMOID) sigmoid_unit(y, slope, w, x, in, b);
-    if (kind == HVI_TANH) tanh_unit(y, slope, w, x, in, b);
-    if (kind == HVI_RELU) relu_unit(y, slope, w, x, in, b);
-    if (kind == HVI_LEAKY_RELU) leaky_unit(y, slope, w, x, in, b);
+    const hvi_lane *w = s + layer->matrix + i * in;
+    if (kind == HVI_IDENTITY || kind == HVI_SOFTMAX) identity_unit(y, slope, w, x, in);
+    if (kind == HVI_CELU) celu_unit(y, slope, w, x, in);
+    if (kind == HVI_SIGMOID) sigmoid_unit(y, slope, w, x, in);
+    if (kind == HVI_TANH) tanh_unit(y, slope, w, x, in);
   }
   if (kind == HVI_SOFTMAX) softmax(s + layer->y, layer->out);
 }

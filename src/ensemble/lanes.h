@@ -23,13 +23,11 @@ typedef struct hvi_lane {
 /* Plans are compared by their tables, byte by byte: these have no gaps. Numbers are slots where
  * nothing else is said. */
 
-/* y = activation(W x + b) */
+/* y = activation(W x) */
 typedef struct hvi_lanes_layer {
   size_t in, out;
   size_t activation; /* hvi_activation */
-  size_t biased;     /* 1 or 0 */
   size_t matrix;     /* [out][in] */
-  size_t bias;       /* [out] */
   size_t y;          /* [out]; the last layer's are the player's outputs */
   size_t slope;      /* [out] */
 } hvi_lanes_layer;
@@ -39,13 +37,11 @@ typedef struct hvi_lanes_player {
   size_t theta, z; /* where the player's share of a vector over all players begins */
   size_t layer_count, first_layer;
   size_t eta, weight; /* one slot each */
-  size_t jacobian;    /* [out][dim] */
-  size_t k, length;   /* min(out, dim) and max(out, dim) */
-  /* the pseudo-inverse */
-  size_t rows;    /* [k][length] */
-  size_t turned;  /* [k][1] when out <= dim, else [k][k] */
-  size_t squares; /* [k] */
-  size_t scale;   /* one */
+  size_t jacobian;    /* [out][dim], as is what follows for methods that need it */
+  size_t rows;        /* [out][dim] of the pseudo-inverse */
+  size_t turned;      /* [out] */
+  size_t squares;     /* [out] */
+  size_t scale;       /* one */
 } hvi_lanes_player;
 
 typedef struct hvi_lanes_payoff {
@@ -61,9 +57,6 @@ typedef struct hvi_lanes_set {
 
 typedef enum hvi_lanes_rule {
   HVI_LANES_GD,
-  HVI_LANES_MOMENTUM,
-  HVI_LANES_ADAM,
-  HVI_LANES_ADAMW,
   HVI_LANES_GN,
   HVI_LANES_DGN,
   HVI_LANES_LM
@@ -71,12 +64,9 @@ typedef enum hvi_lanes_rule {
 
 /* The first slots, of one number each. */
 enum {
-  HVI_SLOT_ACTIVE,  /* 1 or 0: not ended yet */
-  HVI_SLOT_RUNNING, /* 1 or 0: still in the inner loop */
-  HVI_SLOT_POWER1,  /* beta1^t of Adam */
-  HVI_SLOT_POWER2,  /* beta2^t */
-  HVI_SLOT_LOSS0,   /* before the inner steps */
-  HVI_SLOT_LOSS,    /* after them */
+  HVI_SLOT_ACTIVE, /* 1 or 0: not ended yet */
+  HVI_SLOT_LOSS0,  /* before the inner steps */
+  HVI_SLOT_LOSS,   /* after them */
   HVI_SLOT_DIST2,
   HVI_SLOT_RESIDUAL2,
   HVI_SLOT_BOUND2, /* a larger residual2 is divergence */
@@ -100,7 +90,7 @@ typedef struct hvi_lanes_plan {
   hvi_lanes_set *sets;
 
   /* slots over all players */
-  size_t theta, step, first, second;   /* [d] */
+  size_t theta, step;                  /* [d] */
   size_t z, z_last, f, target, r, gap; /* [n] */
   size_t solution, offset;             /* [n]; offset: the constant part of F */
   size_t back;                         /* [2 * widest] */

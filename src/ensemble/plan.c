@@ -3,23 +3,23 @@
  * numbers, and writes them when it is given a lane. An instance has the shape of the others when its
  * own plan has the same tables.
  *
- * Yes for games whose players are stacks of fixed layers with theta as input and any activation but
- * gelu and softplus, over boxes, simplices and free outputs, with an optimizer whose steps need no
- * decision of their own, and a plain target. All else is left to the ordinary solver.
+ * Yes for games whose players are stacks of fixed layers without biases, with theta as input and the
+ * activations of the built-in games, over boxes, simplices and free outputs, with an optimizer that
+ * keeps no state and whose steps need no decision of their own, and a plain target; for second-order
+ * ones where no player has more outputs than parameters. All else is left to the ordinary solver.
  */
 #include "base/base.h"
 #include "ensemble/lanes.h"
 #include "inner/optimizers.h"
-#include "model/stack.h"
 #include "problems/games/game.h"
 
 /* Beyond these sizes lanes fall out of the caches and the ordinary solver's LAPACK wins. */
 enum { MOST_SLOTS = 4096, MOST_RANK = 32, MOST_SIMPLEX = 32 };
 
 static const hvi_optimizer *const rules[] = {
-    [HVI_LANES_GD] = &hvi_optimizer_gd,     [HVI_LANES_MOMENTUM] = &hvi_optimizer_momentum,
-    [HVI_LANES_ADAM] = &hvi_optimizer_adam, [HVI_LANES_ADAMW] = &hvi_optimizer_adamw,
-    [HVI_LANES_GN] = &hvi_optimizer_gn,     [HVI_LANES_DGN] = &hvi_optimizer_dgn,
+    [HVI_LANES_GD] = &hvi_optimizer_gd,
+    [HVI_LANES_GN] = &hvi_optimizer_gn,
+    [HVI_LANES_DGN] = &hvi_optimizer_dgn,
     [HVI_LANES_LM] = &hvi_optimizer_lm,
 };
 
@@ -35,8 +35,8 @@ static bool find_rule(hvi_lanes_rule *rule, const hvi_settings *s) {
 
 static bool settings_fit(const hvi_settings *s) {
   return !s->baseline && s->target == HVI_TARGET_PLAIN && !s->accelerate && !s->alternating &&
-         s->step_rule != HVI_STEP_ADAPTIVE && (s->alpha == 0.0 || s->floor == HVI_FLOOR_ZERO) &&
-         s->max_f_evals == 0 && s->max_seconds == 0.0;
+         s->step_rule != HVI_STEP_ADAPTIVE && s->alpha == 0.0 && s->max_f_evals == 0 &&
+         s->max_seconds == 0.0;
 }
 
 /* Player k's model as a stack, or NULL when it is something else. */
@@ -45,21 +45,21 @@ static const hvi_stack *player_stack(const hvi_problem *p, size_t k) {
   return hvi_stack_of(m->ops->player ? m->ops->player(m, k) : m);
 }
 
-static bool player_fits(const hvi_stack *stack) {
+static bool player_fits(const hvi_stack *stack, hvi_lanes_rule rule) {
   if (!stack || stack->input || stack->layer_count == 0) return false;
   for (size_t i = 0; i < stack->layer_count; i++) {
     const hvi_stack_layer *layer = &stack->layers[i];
-    const bool curved = layer->activation == HVI_GELU || layer->activation == HVI_SOFTPLUS;
-    if (!layer->matrix || layer->train_bias || curved) return false;
+    const bool known = layer->activation <= HVI_TANH; /* identity, celu, sigmoid, softmax, tanh */
+    if (!layer->matrix || layer->bias || layer->train_bias || !known) return false;
   }
   const hvi_model *m = &stack->model.base;
-  return m->out <= MOST_RANK || m->dim <= MOST_RANK;
+  return m->out <= MOST_RANK && (rule == HVI_LANES_GD || m->out <= m->dim);
 }
 
-static bool problem_fits(const hvi_problem *p) {
+static bool problem_fits(const hvi_problem *p, hvi_lanes_rule rule) {
   if (!hvi_game_of(p) || p->weights) return false;
   for (size_t k = 0; k < p->model->block_count; k++)
-    if (!player_fits(player_stack(p, k))) return false;
+    if (!player_fits(player_stack(p, k), rule)) return false;
   for (size_t k = 0; k < p->set_count; k++) {
     const hvi_set *set = &p->sets[k];
     if (set->kind == HVI_SET_SUBSPACE) return false;
@@ -89,9 +89,7 @@ static void place_layers(hvi_lanes_plan *plan, double *lane, const hvi_lanes_pla
         (hvi_lanes_layer){.in = from->in,
                           .out = from->out,
                           .activation = from->activation,
-                          .biased = from->bias != NULL,
                           .matrix = take(plan, lane, from->matrix, from->in * from->out),
-                          .bias = take(plan, lane, from->bias, from->bias ? from->out : 0),
                           .y = last ? plan->z + player->z : room(plan, from->out),
                           .slope = room(plan, from->out)};
     grow(&plan->widest, from->in);
@@ -101,18 +99,16 @@ static void place_layers(hvi_lanes_plan *plan, double *lane, const hvi_lanes_pla
 
 /* What the second-order methods need; returns the room a player needs for a while. */
 static size_t place_linear(hvi_lanes_plan *plan, hvi_lanes_player *player) {
-  if (plan->rule < HVI_LANES_GN) return 0;
-  const size_t k = player->k = player->out < player->dim ? player->out : player->dim;
-  player->length = player->out < player->dim ? player->dim : player->out;
-  player->jacobian = room(plan, player->out * player->dim);
+  const size_t out = player->out;
+  if (plan->rule == HVI_LANES_GD) return 0;
+  player->jacobian = room(plan, out * player->dim);
   if (plan->rule != HVI_LANES_LM) {
-    player->rows = room(plan, player->out * player->dim);
-    player->turned = room(plan, player->out <= player->dim ? k : k * k);
-    player->squares = room(plan, k);
+    player->rows = room(plan, out * player->dim);
+    player->turned = room(plan, out);
+    player->squares = room(plan, out);
     player->scale = room(plan, 1);
   }
-  const size_t most = k * k + k + 4;
-  return most > player->out ? most : player->out;
+  return out * out + out + 4;
 }
 
 static void place_players(hvi_lanes_plan *plan, double *lane, const hvi_problem *p, double eta) {
@@ -161,13 +157,10 @@ static void place_game(hvi_lanes_plan *plan, double *lane, const hvi_problem *p)
 
 static void place(hvi_lanes_plan *plan, double *lane, const hvi_problem *p, double eta) {
   const size_t d = plan->d = p->model->dim, n = plan->n = p->model->out;
-  const bool stateful = plan->rule >= HVI_LANES_MOMENTUM && plan->rule <= HVI_LANES_ADAMW;
   size_t *const places[] = {&plan->z, &plan->z_last, &plan->f, &plan->target, &plan->r, &plan->gap};
   plan->slots = HVI_SLOT_COUNT;
   plan->theta = take(plan, lane, plan->method->theta0 ? plan->method->theta0 : p->theta0, d);
   plan->step = room(plan, d);
-  plan->first = room(plan, stateful ? d : 0);
-  plan->second = room(plan, stateful ? d : 0);
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) *places[i] = room(plan, n);
   plan->solution = take(plan, lane, p->solution, n);
   plan->offset = take(plan, lane, hvi_game_of(p)->constant, n);
@@ -203,7 +196,7 @@ hvi_status hvi_lanes_plan_new(hvi_lanes_plan **out, const hvi_problem *p, const 
                               hvi_error *err) {
   hvi_lanes_rule rule;
   *out = NULL;
-  if (!settings_fit(s) || !find_rule(&rule, s) || !problem_fits(p)) return HVI_OK;
+  if (!settings_fit(s) || !find_rule(&rule, s) || !problem_fits(p, rule)) return HVI_OK;
   hvi_lanes_plan *plan = allocate(p);
   if (!plan) return hvi_error_memory(err, "an ensemble's plan");
   plan->method = s;

@@ -6,10 +6,7 @@
  * and a row has NaN where nothing was measured: bits are copied, not converted.
  */
 #include "base/base.h"
-#include "base/hash.h"
 #include "evaluate/evaluation.h"
-
-#include <inttypes.h>
 
 /* A row as a table. */
 /* clang-format off */

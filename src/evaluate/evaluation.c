@@ -8,7 +8,6 @@
 #include "evaluate/evaluation.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "inner/optimizers.h"
 #include "model/mlp.h"
 

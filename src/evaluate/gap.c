@@ -9,7 +9,6 @@
 #include "evaluate/evaluation.h"
 #include "inner/optimizers.h"
 #include "num/stats.h"
-#include "surrogate/surrogate.h"
 
 /* The targets of theta on all of the data; f[out] is scratch. */
 static void freeze(hvi_surrogate *l, const hvi_problem *p, const double *theta, void *sample,

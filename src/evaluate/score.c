@@ -13,7 +13,6 @@
 #include "base/base.h"
 #include "num/dense.h"
 #include "num/stats.h"
-#include "num/vec.h"
 #include "rl/policy.h"
 
 #include <hvi/evaluate.h>
@@ -128,10 +127,7 @@ hvi_status hvi_probe_compare(hvi_score *score, const hvi_probe *p, const double 
 void hvi_probe_free(hvi_probe *probe) {
   if (!probe) return;
   hvi_free(probe->observation);
-  hvi_free(probe->value);
-  hvi_free(probe->standard_error);
-  hvi_free(probe->episode);
-  hvi_free(probe->label);
+  hvi_free(probe->value); /* and the arrays after it */
   hvi_free(probe);
 }
 
@@ -142,17 +138,14 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
   *probe = NULL;
   HVI_OWN_BY(hvi_probe_release) hvi_probe *p = hvi_alloc(1, sizeof *p);
   if (!p) return hvi_error_memory(err, "a test set");
-  *p = (hvi_probe){.states = set->count,
-                   .obs = set->obs,
-                   .gamma = set->gamma,
-                   .observation = hvi_alloc(set->count, set->obs * sizeof(float)),
-                   .value = hvi_copy_doubles(set->value, set->count),
-                   .standard_error = hvi_copy_doubles(set->standard_error, set->count),
-                   .episode = set->episode ? hvi_copy_doubles(set->episode, set->count) : NULL,
-                   .label = set->label ? hvi_copy_doubles(set->label, set->count) : NULL};
-  if (!p->observation || !p->value || !p->standard_error || !p->episode != !set->episode ||
-      !p->label != !set->label)
-    return hvi_error_memory(err, "a test set");
+  *p = (hvi_probe){.states = set->count, .obs = set->obs, .gamma = set->gamma};
+  p->observation = hvi_alloc(set->count, set->obs * sizeof *p->observation);
+  const double *const from[] = {set->value, set->standard_error, set->episode, set->label};
+  double **const to[] = {&p->value, &p->standard_error, &p->episode, &p->label};
+  double *at = p->value = hvi_alloc_doubles(4 * set->count);
+  if (!p->observation || !at) return hvi_error_memory(err, "a test set");
+  for (size_t k = 0; k < 4; k++, at += set->count)
+    if (from[k]) *to[k] = memcpy(at, from[k], set->count * sizeof *at);
   for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
   HVI_GIVE(probe, p);
 }

@@ -7,7 +7,6 @@
 #include <hvi/check.h>
 #include <hvi/evaluate.h>
 #include <hvi/sac.h>
-#include <hvi/testset.h>
 
 #define AT(member) .offset = offsetof(hvi_evaluation_spec, member)
 /* clang-format off */
@@ -18,20 +17,15 @@ static const hvi_setting rows[] = {
      .help = "the network is a mean over the outer steps, step t weighing t^X (0: the last one)"},
     {"gap_steps", HVI_SETTING_COUNT, AT(gap_settings.steps), .range = "[1,1e9]", .fallback = "500",
      .help = "steps of AdamW that look for the infimum of the Bellman gap"},
-    {"gap_lr", HVI_SETTING_REAL, AT(gap_settings.lr), .range = "(0,inf)", .fallback = "1e-4",
-     .help = "rate of the first of them"},
-    {"gap_lr_decay", HVI_SETTING_REAL, AT(gap_settings.lr_decay), .range = "(0,1]", .fallback = "0.995",
-     .help = "step k has the rate --gap-lr X^k"},
+    {"gap_lr", HVI_SETTING_REAL, AT(gap_settings.lr), .range = "(0,inf)", .fallback = "1e-4", .help = "rate of the first of them"},
+    {"gap_lr_decay", HVI_SETTING_REAL, AT(gap_settings.lr_decay), .range = "(0,1]", .fallback = "0.995", .help = "step k has the rate --gap-lr X^k"},
     {"gap_per_decade", HVI_SETTING_COUNT, AT(gap_per_decade), .range = "[0,100]",
      .help = "Bellman gaps between powers of 10 of the outer steps, and one at the end (0: at each measurement)"},
-    {"measure_every", HVI_SETTING_COUNT, AT(schedule.every),
-     .help = "outer steps from one measurement to the next (0: see --per-decade)"},
-    {"per_decade", HVI_SETTING_COUNT, AT(schedule.per_decade), .range = "[0,100]",
-     .help = "measurements between powers of 10 of the outer steps"},
+    {"measure_every", HVI_SETTING_COUNT, AT(schedule.every), .help = "outer steps from one measurement to the next (0: see --per-decade)"},
+    {"per_decade", HVI_SETTING_COUNT, AT(schedule.per_decade), .range = "[0,100]", .help = "measurements between powers of 10 of the outer steps"},
     {0},
 };
 /* clang-format on */
-#undef AT
 
 static const hvi_setting_table table = {"evaluation", sizeof(hvi_evaluation_spec), rows};
 

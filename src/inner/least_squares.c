@@ -19,7 +19,6 @@
 #include "base/base.h"
 #include "num/dense.h"
 #include "num/lsmr.h"
-#include "num/vec.h"
 #include "surrogate/surrogate.h"
 
 #include <float.h>

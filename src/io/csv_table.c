@@ -1,7 +1,6 @@
 #include "io/csv_table.h"
 
 #include "base/base.h"
-#include "base/file.h"
 
 /* Where the reading stands. Fields are cut out of the text in place. */
 typedef struct cursor {

@@ -1,15 +1,10 @@
 #include "io/journal.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/hash.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char MAGIC[16] = "hvi partial 2\n";
 
@@ -328,9 +323,11 @@ static hvi_status absorb_kind(hvi_journal *j, hvi_journal *from, unsigned kind, 
   return HVI_OK;
 }
 
-hvi_status hvi_journal_absorb(hvi_journal *j, const char *path, hvi_kept *head, bool renumber,
-                              hvi_error *err) {
-  HVI_OWN char *file = hvi_join_texts(path, ".partial");
+static hvi_status absorb(hvi_journal *j, const char *folder, const char *name, hvi_kept *head,
+                         bool renumber, hvi_error *err) {
+  HVI_OWN char *start = hvi_join_texts(folder, "/"),
+               *path = start ? hvi_join_texts(start, name) : NULL;
+  HVI_OWN char *file = path ? hvi_join_texts(path, ".partial") : NULL;
   hvi_journal *from = NULL;
   if (!file) return hvi_error_memory(err, "a file name");
   if (access(file, F_OK) != 0) return hvi_error_system(err, "read", file);
@@ -340,4 +337,11 @@ hvi_status hvi_journal_absorb(hvi_journal *j, const char *path, hvi_kept *head, 
     status = absorb_kind(j, from, k, renumber, err);
   hvi_journal_close(from);
   return status;
+}
+
+hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,
+                              hvi_kept *head, bool renumber, hvi_error *err) {
+  for (size_t i = 0; i < hvi_share_froms(share); i++)
+    HVI_TRY(absorb(j, share->from[i], name, head, renumber, err));
+  return HVI_OK;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/share.h"
 #include "io/kept.h"
 
 #include <stddef.h>
@@ -37,10 +38,10 @@ size_t hvi_journal_kept(const hvi_journal *j);
 size_t hvi_journal_damaged(const hvi_journal *j);
 /* Records of a kind that there are now. */
 size_t hvi_journal_count(const hvi_journal *j, unsigned kind);
-/* Takes over what the journal of another run, which must be there and have the same head, has and
- * this one lacks; renumber: all of it, behind what is there. */
-hvi_status hvi_journal_absorb(hvi_journal *j, const char *path, hvi_kept *head, bool renumber,
-                              hvi_error *err);
+/* Takes over what the journals FOLDER/name of the parts of a merge, which must be there and have the
+ * same head, have and this one lacks; renumber: all of it, behind what is there. */
+hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,
+                              hvi_kept *head, bool renumber, hvi_error *err);
 
 /* These may be called by several threads at once. */
 /* Whether there is a record, and how long it is. */

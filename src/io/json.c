@@ -1,9 +1,6 @@
 #include "io/json.h"
 
 #include "base/base.h"
-#include "base/number.h"
-
-#include <inttypes.h>
 
 /* Quotes, and escapes what JSON wants escaped; bytes that are not UTF-8 become '?'. */
 void hvi_value_write_text(FILE *to, const char *text) {

@@ -2,12 +2,8 @@
 
 #include "base/base.h"
 #include "base/cpu.h"
-#include "base/file.h"
-#include "base/suggest.h"
 
 #include <hvi/version.h>
-
-#include <errno.h>
 
 /* The last word on a run of which a device, or one of several, computed a part only: the others are
  * those of a run that is all the device's. */

@@ -1,8 +1,6 @@
 #include "io/log.h"
 
 #include "base/base.h"
-#include "base/clock.h"
-#include "base/number.h"
 
 #include <sys/stat.h>
 

@@ -5,8 +5,6 @@
 #include "io/matrix_file.h"
 
 #include "base/base.h"
-#include "base/file.h"
-#include "base/suggest.h"
 #include "io/csv_table.h"
 #include "io/npy.h"
 #include "num/sparse.h"

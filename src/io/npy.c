@@ -6,7 +6,6 @@
 #include "io/npy.h"
 
 #include "base/base.h"
-#include "base/file.h"
 #include "io/tensors_file.h"
 
 enum { MAGIC_SIZE = 6, PREFIX_SIZE = 10, MAX_HEADER = 65536 };

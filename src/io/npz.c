@@ -7,16 +7,12 @@
  * anywhere, so that names may hold what they like.
  */
 #include "base/base.h"
-#include "base/file.h"
-#include "base/number.h"
-#include "base/suggest.h"
 #include "io/npy.h"
 #include "io/tensors_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zip.h>
 
 enum { MOST_ARRAYS = 10000, MOST_NOTE = 1000 };

@@ -11,11 +11,7 @@
 #include "io/tensors_file.h"
 
 #include "base/base.h"
-#include "base/file.h"
-#include "base/hash.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 
 enum { DATA_ALIGNMENT = 64, CHECKSUM_TEXT = 17 };

@@ -1,7 +1,6 @@
 #include "io/yaml.h"
 
 #include "base/base.h"
-#include "base/suggest.h"
 
 #include <yaml.h>
 

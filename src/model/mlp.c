@@ -159,7 +159,6 @@ static void bind(const hvi_model *m, double *cache, const void *sample) {
 
 static void outer_gram(const hvi_model *m, double *cache, const double *theta, double *K,
                        double *work) {
-  (void)theta;
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
   const size_t n = m->out;
@@ -169,25 +168,14 @@ static void outer_gram(const hvi_model *m, double *cache, const double *theta, d
   for (size_t i = 0; square != 1.0 && i < n; i++) hvi_vec_scale(K + i * n, square, i + 1);
 }
 
-static void jacobian_rows(const hvi_mlp *mlp, double *cache, size_t first, size_t end, double *J) {
-  const hvi_batch b = batch_of(mlp, cache);
-  const size_t row = mlp->net->out * mlp->model.base.dim;
-  const size_t bound = end < b.rows ? end : b.rows, begin = first > bound ? first : bound;
-  hvi_batch_jacobian(&b, first, bound, J, mlp->model.base.dim);
-  if (mlp->scale != 1.0 && first < bound) hvi_vec_scale(J, mlp->scale, (bound - first) * row);
-  hvi_vec_zero(J + (begin - first) * row, (end - begin) * row);
-}
-
-void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first, size_t count,
-                           double *J) {
-  const hvi_mlp *mlp = hvi_mlp_of(model);
-  if (!mlp || mlp->member || first >= mlp->rows) return;
-  jacobian_rows(mlp, cache, first, count < mlp->rows - first ? first + count : mlp->rows, J);
-}
-
+/* Rows of the cache that are not bound have none. */
 static void jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
-  (void)theta;
-  jacobian_rows(network_of(m), cache, 0, network_of(m)->rows, J);
+  const hvi_mlp *mlp = network_of(m);
+  const hvi_batch b = batch_of(mlp, cache);
+  const size_t row = mlp->net->out * m->dim;
+  hvi_batch_jacobian(&b, 0, b.rows, J, m->dim);
+  if (mlp->scale != 1.0) hvi_vec_scale(J, mlp->scale, b.rows * row);
+  hvi_vec_zero(J + b.rows * row, (mlp->rows - b.rows) * row);
 }
 
 static void free_mlp(hvi_model *m) {

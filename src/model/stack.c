@@ -18,7 +18,6 @@
 #include "base/base.h"
 #include "model/mlp.h"
 #include "num/dense.h"
-#include "num/vec.h"
 
 HVI_RELEASE(hvi_model)
 
@@ -190,7 +189,6 @@ static void chain_eval(const hvi_model *m, double *cache, const double *theta, d
 /* J' u and J v are the same product here. */
 static void chain_mul(const hvi_model *m, double *cache, const double *theta, const double *u,
                       double *out) {
-  (void)m, (void)theta;
   *out = *cache * *u;
 }
 

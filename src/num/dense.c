@@ -7,7 +7,6 @@
 
 #include "base/base.h"
 #include "base/blas.h"
-#include "num/vec.h"
 
 #include <cblas.h>
 #include <float.h>

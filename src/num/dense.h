@@ -6,11 +6,10 @@
  */
 #pragma once
 
+#include "num/vec.h"
+
 #include <hvi/error.h>
 #include <hvi/rng.h>
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* x' A x with A[n][n]. */
 double hvi_dense_quadratic(const double *A, const double *x, size_t n);

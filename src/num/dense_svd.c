@@ -22,7 +22,6 @@
 #include "num/dense.h"
 
 #include "base/blas.h"
-#include "num/vec.h"
 
 #include <float.h>
 #include <lapacke.h>

@@ -5,7 +5,6 @@
 #include <hvi/rng.h>
 
 #include "base/base.h"
-#include "base/hash.h"
 #include "num/philox.h"
 
 /* One step of splitmix64: neighbouring seeds give unrelated keys. */

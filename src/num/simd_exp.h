@@ -6,9 +6,8 @@
  *
  * k is rounded by adding 1.5 * 2^52, which leaves it in the low bits of the sum; ln 2 is split so
  * that k times its high part is exact (Cody and Waite); q is a minimax polynomial of degree 9, off
- * by less than 2.1e-17. Keeping p apart gives expm1 to full relative accuracy at no cost. 2^k is
- * made 2^128 too large and scaled back at the end, so that results underflow gradually, as they
- * should.
+ * by less than 2.1e-17. 2^k is made 2^128 too large and scaled back at the end, so that results
+ * underflow gradually, as they should.
  *
  * Results are within 2 units in the last place; NaN stays NaN.
  */
@@ -17,12 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* exp(x) = 2^-128 scale (1 + p) */
-typedef struct hvi_simd_power {
-  double p, scale;
-} hvi_simd_power;
-
-static inline hvi_simd_power hvi_simd_split(double x) {
+/* exp(x) for x <= 0 */
+static inline double hvi_simd_exp(double x) {
   /* exp(-746) is zero already */
   const double c = x < -746.0 ? -746.0 : x;
   const double round = 0x1.8p52, log2e = 0x1.71547652b82fep0;
@@ -37,25 +32,11 @@ static inline hvi_simd_power hvi_simd_split(double x) {
   const double q67 = 0x1.71ddeb9881f36p-19 * r + 0x1.a019a8fe139fcp-16;
   const double q89 = 0x1.af745654ef0d1p-26 * r + 0x1.28a085998743p-22;
   const double q03 = q23 * r2 + q01, q47 = q67 * r2 + q45;
-  const double q = (q89 * r4 + q47) * r4 + q03;
+  const double q = (q89 * r4 + q47) * r4 + q03, p = r2 * q + r;
   uint64_t bits;
+  double scale;
   memcpy(&bits, &sum, sizeof bits);
   bits = (bits + 1023 + 128) << 52;
-  hvi_simd_power out = {.p = r2 * q + r};
-  memcpy(&out.scale, &bits, sizeof bits);
-  return out;
-}
-
-/* exp(x) for x <= 0 */
-static inline double hvi_simd_exp(double x) {
-  const hvi_simd_power e = hvi_simd_split(x);
-  return 0x1p-128 * (e.scale * e.p + e.scale);
-}
-
-/* exp(x) - 1 for x <= 0, and exp(x) beside it */
-static inline double hvi_simd_expm1(double x, double *exponential) {
-  const hvi_simd_power e = hvi_simd_split(x);
-  const double scale = 0x1p-128 * e.scale;
-  *exponential = 0x1p-128 * (e.scale * e.p + e.scale);
-  return scale * e.p + (scale - 1.0);
+  memcpy(&scale, &bits, sizeof bits);
+  return 0x1p-128 * (scale * p + scale);
 }

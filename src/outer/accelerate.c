@@ -1,87 +1,39 @@
 /*
- * The error along the problem's slow mode u, taken off before an outer step.
+ * Errors along slow modes, taken off before an outer step. docs/acceleration.md derives all of it.
  *
- * F is affine along u, with change G. A test function v and Galerkin's condition
- * <v, F(z_t + c u)> = 0 give
+ * One mode u, along which F is affine with change G, and a test function v. Galerkin's condition
+ * <v, F(z_t + c u)> = 0 gives
  *
  *   c = -<v, F(z_t)> / <v, G>.
  *
- * For policy evaluation u = 1, as far as the outputs can show it, and F = Xi (z - T z), so
- * c = (mean TD error) / (1 - gamma): what plain iteration takes some 1 / (1 - gamma) steps to lift.
+ * On a sample <v, F> has a variance S, which its spread over parts of the sample tells. With a =
+ * <v, G>, the error along u of mean m and variance h S, and r = <u, G> / <u, Xi u>, a share k of what
+ * is new, c + m, is taken, and m is taken off. The outer step takes eta r more of it (Kalman):
  *
- * On a sample <v, F> is noisy, with a variance S that its spread over parts of the sample tells,
- * and c has the variance S / a^2, a = <v, G>: for a batch of transitions its standard error is
- * 1 / (1 - gamma) times that of the mean TD error. Let e be the error along u, of mean m and
- * variance h S; then c + m is new. Of it a share k is taken, and m is taken off. The outer step
- * that follows takes eta r more of the same c, r = <u, G> / <u, Xi u>, with the same noise w in it:
- * together a share
- *
- *   g = k + eta r (1 - k),   which makes of e - m   (1 - g) (e - m) + g w.
- *
- * That is least for g = h a^2 / (1 + h a^2) (Kalman). So
- *
+ *   g = k + eta r (1 - k),   best at g = h a^2 / (1 + h a^2),
  *   k = (h a^2 / (1 + h a^2) - eta r) / (1 - eta r), or 0,   h <- (1 - g)^2 h + g^2 / a^2,
- *   m <- <u, z - target>_Xi / <u, u>_Xi,
+ *   m <- <u, z - target>_Xi / <u, u>_Xi: how far along u the inner loop ended from its target.
  *
- * the last being how far along u the inner loop ended from its target: known, so that it need not
- * be found out from the noise. h is infinite at the start and k = 1; then g falls, an average over
- * everything seen, until the plain step's own eta r is more than that: there k is 0.
+ * h is infinite at the start. S is not in the gains, and h grows by a share 1/t before step t + 1, or
+ * the first samples would be believed for ever. Where the mean of the last news is beyond four
+ * standard deviations it is taken as the error, and h is what so many samples leave.
  *
- * S is not in the gains. It comes down while the network learns the shape of the values, and were
- * every sample to count by the S of its own, the first few, taken before there was any shape to be
- * wrong about, would be believed for ever. For the same reason early samples count less: h grows by
- * a share 1/t before step t + 1, so that sample t weighs t, and g is 2 / (t + 1).
+ * Many modes: LSTD on the last layer, V(s) = x(s)'w. With traces z_t = x_t + gamma lambda z_{t-1} the
+ * change c of w solves
  *
- * Should the data change, or h be too small, then what is new has a mean. The samples of the last
- * five steps or so have one of known variance (of S and of what samples differ by, the larger);
- * where it is beyond four standard deviations, that mean is taken as the error, and h is what so
- * many samples leave.
+ *   (A + r R) c = b,   A = sum z_t (x_t - gamma f_t x_{t+1})',   b = sum z_t delta_t,
+ *   R = G - gamma B + k^2 I,   G = sum x_t x_t',   B the same of x's means over chunks:
  *
- * Several slow modes taken off at once, before an outer step: LSTD on the last layer.
+ * a ridge on what is not slow. The data are in two halves, and the r and the share s are taken that
+ * leave least of one half's b after the other's change c_1, in the norm of G^-1:
  *
- * The outputs depend linearly on the last k parameters w of theta: V(s) = x(s)'w, x(s) being the
- * last layer's features and the constant. With all else as it is, LSTD(lambda) asks for the change c
- * of w at which TD errors are orthogonal to the traces z_t = x_t + gamma lambda z_{t-1} along
- * trajectories:
+ *   s = sum <b_2, A_2 c_1> / sum <A_2 c_1, A_2 c_1>,   at most 1; where no r has s > 0, nothing is.
  *
- *   A c = b,   A = sum z_t (x_t - gamma f_t x_{t+1})',   b = sum z_t delta_t.
- *
- * For k = 1, the constant, that is the correction above. Where b = 0, as at a solution on
- * exact data, the correction is zero whatever A is; where nothing is sampled A c = b is solved as it
- * stands.
- *
- * On samples b is noisy, and hundreds of features fit any noise. A ridge that holds all of them back
- * alike would hold back the slow modes most: along a mode that the process shrinks by nu, A is to the
- * square of the features as a = (1 - gamma nu) to (1 - gamma lambda nu), which is small for just
- * those that the outer loop cannot lift. So the ridge is on what is not slow,
- *
- *   (A + r R) c = b,   R = G - gamma B + k^2 I,
- *
- * with G = sum x_t x_t' and B the same of x's means over chunks of some 250 steps, longer than 1 /
- * (1 - gamma). A function that keeps its value within a chunk (the constant; one value for each class
- * of states that is not left) has c'R c = (1 - gamma) c'G c, one that varies within chunks all of
- * c'G c: its errors are the inner loop's business. The last term, small, keeps weights of features
- * that are hardly seen from becoming huge.
- *
- * How much is taken is decided by trying. The data are in two halves. The correction c_1 of one, for
- * a ridge r, ought to be that of the other: of the other's b the part A_2 c_1 was foretold. Over both
- * halves and in the norm of G^-1, the share s of it that leaves least of b,
- *
- *   s = sum <b_2, A_2 c_1> / sum <A_2 c_1, A_2 c_1>,   at most 1,
- *
- * and the r with the least left are taken; where no r has s > 0 nothing is. This plays the part of
- * Kalman's gain for one mode: noise in one half does not foretell the other. What all data have asked
- * for and was given is not asked for again: the halves then differ by noise of opposite signs, and s
- * is not above 0.
- *
- * The statistics are those of all data so far, and of the features as they are now. The problem works
- * them out anew at each step from rows that it has kept. So features may drift while the network
- * learns, and there is no state to save. A step costs a pass over these rows, 4 k^2 operations a row
- * and some 25 factorisations of k x k matrices.
+ * Without samples A c = b is solved as it stands. The problem works the statistics out anew at each
+ * step, for the features as they are, so that there is no state to save.
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "outer/solver.h"
 
 /* Parts of a sample: enough for a variance, so long that neighbours in time stay together. */

@@ -17,7 +17,6 @@
 #include "outer/solver.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "inner/optimizers.h"
 #include "model/mlp.h"
 #include "num/vec.h"

@@ -6,7 +6,6 @@
  * seek, from the generator's state before the last draw. Other samples are saved.
  */
 #include "base/base.h"
-#include "base/clock.h"
 #include "inner/optimizers.h"
 #include "model/mlp.h"
 #include "num/vec.h"

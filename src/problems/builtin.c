@@ -2,7 +2,6 @@
 #include <hvi/builtin.h>
 
 #include "base/base.h"
-#include "base/suggest.h"
 #include "problems/options.h"
 #include "problems/single.h"
 #include "vi/sets.h"

@@ -1,9 +1,7 @@
 /* Problem files: parsed once, and made into what their keys say; and code from outside: found in a
  * shared library, and checked before it is used. */
 #include "base/base.h"
-#include "base/file.h"
 #include "base/module.h"
-#include "base/suggest.h"
 #include "problems/document.h"
 #include "problems/mdp/mdp.h"
 #include "problems/options.h"
@@ -12,7 +10,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <unistd.h>
 
 enum { LONGEST_NAME = 120 };
 static const size_t largest_file = (size_t)16 << 20;

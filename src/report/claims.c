@@ -3,13 +3,8 @@
 #include "report/claims.h"
 
 #include "base/base.h"
-#include "base/file.h"
-#include "base/hash.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 
 enum { SCHEMA_VERSION = 1, MAX_BYTES = 16 << 20 };
 

@@ -119,6 +119,10 @@ char *hvi_claims_table(const hvi_claims *list, size_t count, size_t width, bool 
  * violate is counted apart. */
 struct hvi_text;
 void hvi_claims_summary(struct hvi_text *t, const hvi_claims *list, size_t count);
+/* OUT/index.html: the report on all experiments. It stands alone: its style and its script (page/) are
+ * in it, pictures and data lie below its folder, and nothing is from elsewhere. page.c */
+hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *folder,
+                           hvi_error *err);
 /* The judgement's name; a theorem is verified or violated. */
 const char *hvi_claim_verdict(const hvi_claim *c);
 /* "0.086 [0.061, 0.12]", empty where there is nothing to show. Returns text. */

@@ -1,6 +1,5 @@
 /* Claims for a terminal: a line each, cut to the width, or in full, wrapped to it. */
 #include "base/base.h"
-#include "base/number.h"
 #include "report/claims.h"
 #include "report/text.h"
 

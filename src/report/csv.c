@@ -1,7 +1,6 @@
 #include "report/csv.h"
 
 #include "base/base.h"
-#include "base/number.h"
 
 hvi_status hvi_csv_open(hvi_csv *csv, const char *path, const char *header, hvi_error *err) {
   *csv = (hvi_csv){0};

@@ -10,16 +10,13 @@
  * All that comes from claims.json or a figure is escaped: anybody may have edited it. In an address
  * it is a step of a path below the page: what would lead elsewhere leads nowhere.
  */
-#include "report/page.h"
+#include "report/claims.h"
 
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/file.h"
-#include "base/number.h"
 #include "report/text.h"
 
 #include <jansson.h>
-#include <unistd.h>
 
 enum { MOST_DATA = 32 << 20, DIGITS = 6 };
 

@@ -4,17 +4,13 @@
 #include "report/plot.h"
 
 #include "base/base.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "report/plot_data.h"
 #include "report/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* No axis goes below: what is smaller is rounding. */
 static const double LOWEST = 1e-16;

@@ -1,11 +1,8 @@
 #include "report/plot_data.h"
 
 #include "base/base.h"
-#include "base/file.h"
 #include "io/json.h"
 #include "num/stats.h"
-
-#include <unistd.h>
 
 enum { COLUMNS = 3, MOST_POINTS = 400, BUCKETS = (MOST_POINTS - 2) / 4 };
 

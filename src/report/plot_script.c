@@ -10,7 +10,6 @@
  */
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/number.h"
 #include "report/plot_data.h"
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */

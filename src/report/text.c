@@ -1,10 +1,6 @@
 #include "report/text.h"
 
 #include "base/base.h"
-#include "base/file.h"
-#include "base/suggest.h"
-
-#include <stdarg.h>
 
 /* Room for `more` characters and the closing zero. */
 static bool reserve(hvi_text *t, size_t more) {

@@ -1,14 +1,9 @@
 #include "rl/columns.h"
 
 #include "base/base.h"
-#include "base/number.h"
-#include "base/suggest.h"
 #include "io/tensors_file.h"
 
 #include <hvi/version.h>
-
-#include <inttypes.h>
-#include <stdarg.h>
 
 enum { MOST_COLUMNS = 9 };
 

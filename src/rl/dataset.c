@@ -7,7 +7,6 @@
 #include <hvi/collector.h>
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "rl/rollout.h"
 
 #include <hvi/version.h>

@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "base/module.h"
-#include "base/suggest.h"
 #include "rl/env_kinds.h"
 
 static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *name,

@@ -12,7 +12,6 @@ static const hvi_setting returns_rows[] = {
     {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 HVI_ROLLOUT_SETTINGS(returns, returns_rows)

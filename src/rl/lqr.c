@@ -15,7 +15,6 @@
 #include "rl/env_kinds.h"
 
 #include "num/dense.h"
-#include "num/vec.h"
 
 enum { STATES = 4, ACTIONS = 2, ROUNDS = 60 };
 

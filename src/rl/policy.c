@@ -19,12 +19,7 @@
 #include "rl/policy.h"
 
 #include "base/base.h"
-#include "base/hash.h"
 #include "num/vec.h"
-
-#include <hvi/rollout.h>
-
-#include <inttypes.h>
 
 enum { MOST_LAYERS = 64, ARRAYS = 8 };
 

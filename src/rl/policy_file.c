@@ -4,7 +4,6 @@
  * way. A table has the names that other trainers give. Tensors of other names are left alone.
  */
 #include "base/base.h"
-#include "base/suggest.h"
 #include "rl/policy.h"
 
 enum { MOST_HIDDEN = 64, LAYER_NAME = 64 };
@@ -93,7 +92,6 @@ static const hvi_setting options_rows[] = {
      .help = "of a squashed policy: scaled to the environment's, or as the file says (auto: the first for Stable-Baselines3)"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table table = {"policy", sizeof(hvi_policy_options), options_rows};

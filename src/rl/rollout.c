@@ -1,7 +1,6 @@
 #include "rl/rollout.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/ranks.h"
 #include "base/work.h"
@@ -54,7 +53,6 @@ static const hvi_setting rollout_rows[] = {
      .help = "threads (0: one per core); the results are the same for any"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table table = {"rollout", sizeof(hvi_rollout_settings), rollout_rows};
@@ -82,15 +80,6 @@ size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 
-/* The groups that a part has finished. */
-static hvi_status absorb(const hvi_rollout_run *run, size_t part, hvi_kept *kept, hvi_error *err) {
-  const char *slash = strrchr(run->path, '/');
-  HVI_OWN char *folder = hvi_join_texts(run->settings->share->from[part], "/");
-  HVI_OWN char *path = folder ? hvi_join_texts(folder, slash ? slash + 1 : run->path) : NULL;
-  if (!path) return hvi_error_memory(err, "a path");
-  return hvi_journal_absorb(run->journal, path, kept, false, err);
-}
-
 bool hvi_rollout_apart(const hvi_rollout_run *run) {
   return run->follows || hvi_share_is_part(run->settings->share);
 }
@@ -110,7 +99,8 @@ hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
   if (run->follows) return HVI_OK;
   hvi_notes_lines(lines, &run->notes);
   HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
-  for (size_t i = 0; i < hvi_share_froms(s->share); i++) HVI_TRY(absorb(run, i, &kept, err));
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  HVI_TRY(hvi_journal_absorb(run->journal, s->share, name, &kept, false, err));
   hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
   hvi_notes_add(&run->notes, "level", "%s", kept.levels);
   return HVI_OK;
@@ -370,7 +360,6 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
 /* Groups as units of work, whose records the journal takes. */
 
 static size_t next_group(void *context, size_t who) {
-  (void)who;
   hvi_runner *r = context;
   const hvi_share *share = share_of(r->run, &r->plan);
   if (enough(r->run, &r->plan, &r->whole, &r->rows)) return HVI_WORK_NONE;

@@ -7,7 +7,6 @@
  */
 #include "rl/sac.h"
 #include "base/base.h"
-#include "base/number.h"
 
 #include <hvi/version.h>
 
@@ -27,8 +26,7 @@ static const hvi_setting setting_rows[] = {
     {"start", HVI_SETTING_COUNT, AT(start), .fallback = "5000", .help = "steps with random actions before learning begins"},
     {"actor_lr", HVI_SETTING_REAL, AT(actor_lr), .range = "(0,inf)", .fallback = "3e-4", .help = "learning rate of the actor"},
     {"critic_lr", HVI_SETTING_REAL, AT(critic_lr), .range = "(0,inf)", .fallback = "1e-3", .help = "learning rate of the critics"},
-    {"alpha_lr", HVI_SETTING_REAL, AT(alpha_lr), .range = "(0,inf)", .fallback = "1e-3",
-     .help = "learning rate of the entropy's weight"},
+    {"alpha_lr", HVI_SETTING_REAL, AT(alpha_lr), .range = "(0,inf)", .fallback = "1e-3", .help = "learning rate of the entropy's weight"},
     {"delay", HVI_SETTING_COUNT, AT(delay), .range = "[1,1000000]", .fallback = "2",
      .help = "steps between updates of the actor, which are then as many"},
     {"alpha", HVI_SETTING_REAL, AT(alpha), .range = "[0,inf)", .help = "a fixed weight of the entropy (0: automatic)"},
@@ -39,7 +37,6 @@ static const hvi_setting setting_rows[] = {
     {0},
 };
 /* clang-format on */
-#undef AT
 
 static const hvi_setting_table table = {"SAC", sizeof(hvi_sac_settings), setting_rows};
 

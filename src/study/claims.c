@@ -27,7 +27,6 @@ static const hvi_setting claim_rows[] = {
     {"theorem", HVI_SETTING_FLAG, .offset = offsetof(claim_keys, theorem)},
     {"needs", HVI_SETTING_CHOICE, .offset = offsetof(claim_keys, needs), .choices = "quick|full", .fallback = "quick"},
     {0}};
-#undef AT
 /* clang-format on */
 static const hvi_setting_table claim_table = {"claim", sizeof(claim_keys), claim_rows};
 

@@ -10,13 +10,10 @@
 #include "study/expression.h"
 
 #include "base/base.h"
-#include "base/suggest.h"
-#include "num/stats.h"
 #include "study/runs.h"
 
 #include <ctype.h>
 #include <setjmp.h>
-#include <stdarg.h>
 
 enum { DEEPEST = 64, LONGEST = 64 /* of names and words, with the end */ };
 
@@ -382,7 +379,6 @@ static value argument(evaluator *e, const char *end) {
 
 /* A function of one number or two. */
 static value call_map(evaluator *e, const function *f, const char *at) {
-  (void)at;
   const value a = argument(e, f->of_two ? "," : ")");
   if (f->of_two) return combine(e, f->of_two, a, argument(e, ")"));
   need_number(e, &a);
@@ -391,7 +387,6 @@ static value call_map(evaluator *e, const function *f, const char *at) {
 
 /* Of a sample: whether all of it is. */
 static value call_finite(evaluator *e, const function *f, const char *at) {
-  (void)f, (void)at;
   const value a = argument(e, ")");
   need_number(e, &a);
   const value v = map(e, TRUTH, is_finite, &a);

@@ -1,7 +1,6 @@
 #include "study/fields.h"
 
 #include "base/base.h"
-#include "base/suggest.h"
 
 enum { MOST_KEYS = 120, LIST_TEXT = 2048 };
 

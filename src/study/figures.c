@@ -7,8 +7,6 @@
  * tables of its series have that column.
  */
 #include "base/base.h"
-#include "base/number.h"
-#include "base/suggest.h"
 #include "study/fields.h"
 #include "study/grid.h"
 

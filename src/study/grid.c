@@ -1,7 +1,6 @@
 /* The factors of a part, and what a cell knows of its place in the grid. */
 #include "study/grid.h"
 #include "base/base.h"
-#include "base/suggest.h"
 #include "study/fields.h"
 
 enum { MOST_LEVELS = 100000, MOST_CELLS = 10000000 };

@@ -19,7 +19,6 @@
  *   better     ends lower, by a factor of margin
  */
 #include "base/base.h"
-#include "num/stats.h"
 #include "num/vec.h"
 #include "study/grid.h"
 #include "study/kinds.h"

@@ -30,7 +30,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "study/kinds.h"
 
 enum { MOST = 16 };
@@ -179,7 +178,6 @@ typedef struct toward {
 
 static void toward_operate(const hvi_problem *p, const void *sample, const double *theta,
                            const double *z, double *f) {
-  (void)sample, (void)theta;
   for (size_t i = 0; i < p->model->out; i++) f[i] = z[i] - ((const toward *)p)->v[i];
 }
 

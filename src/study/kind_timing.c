@@ -3,7 +3,6 @@
  * methods, so that a slow moment of the machine does not hit one alone; the fastest counts.
  */
 #include "base/base.h"
-#include "base/clock.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 

@@ -6,7 +6,6 @@
  * worst alpha of the run. With `gradients` a run ends once so many have been computed.
  */
 #include "base/base.h"
-#include "num/stats.h"
 #include "study/kinds.h"
 #include "study/runs.h"
 
@@ -86,7 +85,6 @@ static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t in
 static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
   keeper *k = context;
   hvi_info info;
-  (void)err;
   HVI_TRY(solve(&info, k, s, true));
   const double end = isnan(info.last.dist2) ? info.last.residual : info.last.dist2;
   *score = info.outcome == HVI_DIVERGED ? INFINITY : fmax(end, HVI_STUDY_ROUNDING);

@@ -9,15 +9,12 @@
  * Nothing that is missing is an error: the environment is then not run, and its claims are not judged.
  */
 #include "base/base.h"
-#include "base/file.h"
 #include "base/parallel.h"
 #include "evaluate/task.h"
 #include "gpu/gang.h"
 #include "report/text.h"
 #include "study/kinds.h"
 #include "study/stream.h"
-
-#include <unistd.h>
 
 /* What a method is: it minimises surrogates (more than one inner step, or a threshold), does not, or
  * regresses on returns. */

@@ -20,7 +20,6 @@
 #include "base/cpu.h"
 #include "base/parallel.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/mdp/trajectory.h"
 #include "study/linear.h"
 
@@ -167,7 +166,6 @@ static void walk(work *w) {
 }
 
 static hvi_status run_batch(void *context, size_t number, size_t worker, hvi_error *err) {
-  (void)worker;
   job *j = context;
   const hvi_trajectory *t = j->t;
   const hvi_linear_settings *s = &j->out->of;

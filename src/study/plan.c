@@ -1,10 +1,7 @@
 /* What a study compares, and on what: its methods, and the key `value`. */
 #include "base/base.h"
-#include "base/suggest.h"
 #include "study/fields.h"
 #include "study/study.h"
-
-#include <hvi/testset.h>
 
 #include <ctype.h>
 

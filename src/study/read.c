@@ -5,16 +5,11 @@
  */
 #include "base/base.h"
 #include "base/embedded.h"
-#include "base/file.h"
-#include "base/suggest.h"
 #include "problems/options.h"
-#include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
 
 #include <hvi/mdp.h>
-
-#include <unistd.h>
 
 enum { MAX_BYTES = 1 << 20, MOST_METHODS = 64 };
 

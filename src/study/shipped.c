@@ -3,13 +3,11 @@
  * copied into OUT/ID/full, so that OUT can be moved. claims.json is copied last and says which.
  */
 #include "base/base.h"
-#include "base/file.h"
 #include "base/module.h"
 #include "report/text.h"
 #include "study/study.h"
 
 #include <limits.h>
-#include <unistd.h>
 
 enum { MAX_BYTES = 32 << 20 };
 

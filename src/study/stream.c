@@ -13,7 +13,6 @@
 #include "study/stream.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 
 #include <unistd.h>
 

@@ -8,28 +8,18 @@
 #include "study/study.h"
 
 #include "base/base.h"
-#include "base/clock.h"
 #include "base/embedded.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/parallel.h"
 #include "base/ranks.h"
 #include "base/work.h"
 #include "gpu/gang.h"
 #include "io/journal.h"
-#include "io/kept.h"
-#include "report/page.h"
-#include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
 #include "study/units.h"
 
 #include <hvi/version.h>
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <unistd.h>
 
 enum { MOST_AT_ONCE = 1024 }; /* cells on a device, a thread each */
 
@@ -166,7 +156,6 @@ static void follow_group(session *s, const hvi_cell *c, bool begins) {
 
 static hvi_status run_cell(void *context, size_t index, size_t worker, hvi_bytes *bytes,
                            hvi_error *err) {
-  (void)worker;
   session *s = context;
   hvi_cell c = hvi_cell_at(s->study, s->part, index);
   struct hvi_cell_watch watch = {.session = s, .cost = cost_of(&c)};
@@ -313,15 +302,6 @@ static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   return HVI_OK;
 }
 
-/* The cells that a part of the study has finished. */
-static hvi_status absorb(session *s, const char *part, hvi_kept *head, hvi_error *err) {
-  const hvi_study *study = s->study;
-  HVI_OWN char *folder = hvi_path_join(part, study->runs ? study->runs : study->id, "");
-  HVI_OWN char *path = folder ? hvi_path_join(folder, "cells", "") : NULL;
-  if (!path) return hvi_error_memory(err, "a path");
-  return hvi_journal_absorb(s->journal, path, head, true, err);
-}
-
 /* The journal is the study's own, or that of the one whose cells these are. */
 static hvi_status open_journal(session *s, hvi_error *err) {
   const hvi_study *study = s->study;
@@ -339,8 +319,9 @@ static hvi_status open_journal(session *s, hvi_error *err) {
   hvi_status status = hvi_journal_open(&s->journal, path, &head, rule, err);
   if (status == HVI_ERROR_MISMATCH && !o->resume)
     status = hvi_journal_open(&s->journal, path, &head, HVI_JOURNAL_FRESH, err);
-  for (size_t i = 0; !status && i < hvi_share_froms(o->share); i++)
-    status = absorb(s, o->share->from[i], &head, err);
+  HVI_OWN char *cells = hvi_path_join(study->runs ? study->runs : study->id, "cells", "");
+  if (!cells) return hvi_error_memory(err, "a path");
+  if (!status) status = hvi_journal_absorb(s->journal, o->share, cells, &head, true, err);
   hvi_levels_add(study->claims->levels, head.levels);
   return status ? status : read_records(s, err);
 }

@@ -5,7 +5,6 @@
 #include "report/text.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 size_t hvi_column_width(const hvi_column *c) {
   size_t words = 0;

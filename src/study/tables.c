@@ -7,8 +7,6 @@
 #include "study/grid.h"
 
 #include "base/base.h"
-#include "base/suggest.h"
-#include "report/text.h"
 
 static size_t columns_of(const hvi_kind_table *t) {
   size_t n = 0;

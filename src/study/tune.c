@@ -12,9 +12,7 @@
  * It is a study whose methods are (method x rate) and whose seeds are those of tuning.
  */
 #include "base/base.h"
-#include "base/number.h"
 #include "report/csv.h"
-#include "report/text.h"
 #include "study/grid.h"
 #include "study/runs.h"
 

@@ -20,7 +20,6 @@
  * machine; only the marks do.
  */
 #include "base/base.h"
-#include "num/stats.h"
 #include "study/kinds.h"
 #include "study/runs.h"
 

@@ -8,12 +8,10 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "vi/checker.h"
 #include "vi/sets.h"
 
 #include <float.h>
-#include <stdarg.h>
 
 /* Outputs up to which F is linearised, and written out as a matrix. */
 enum { MOST_LINEARISED = 200, MOST_DENSE = 2000, LINEARISED_POINTS = 5, REACH_DRAWS = 32 };
@@ -21,16 +19,12 @@ enum { MOST_LINEARISED = 200, MOST_DENSE = 2000, LINEARISED_POINTS = 5, REACH_DR
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_check_settings, member)
 static const hvi_setting rows[] = {
-    {"points", HVI_SETTING_COUNT, AT(points), .range = "[1,1e6]", .fallback = "20",
-     .help = "random points and directions of each test"},
-    {"spread", HVI_SETTING_REAL, AT(spread), .range = "(0,inf)", .fallback = "1",
-     .help = "how far they lie from the start, in each parameter"},
-    {"tolerance", HVI_SETTING_REAL, AT(tolerance), .range = "(0,1)", .fallback = "1e-6",
-     .help = "largest relative error of derivatives"},
+    {"points", HVI_SETTING_COUNT, AT(points), .range = "[1,1e6]", .fallback = "20", .help = "random points and directions of each test"},
+    {"spread", HVI_SETTING_REAL, AT(spread), .range = "(0,inf)", .fallback = "1", .help = "how far they lie from the start, in each parameter"},
+    {"tolerance", HVI_SETTING_REAL, AT(tolerance), .range = "(0,1)", .fallback = "1e-6", .help = "largest relative error of derivatives"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of the points"},
     {0},
 };
-#undef AT
 
 /* Each test's limit is max(share * tolerance, rounding * noise, least). */
 static const struct {

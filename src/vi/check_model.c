@@ -13,7 +13,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "vi/checker.h"
 
 #include <float.h>

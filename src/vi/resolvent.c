@@ -28,7 +28,6 @@
 
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "vi/sets.h"
 
 /* Newton steps from z, and from the resolvent of a smaller eta; factors that may be cut down. */

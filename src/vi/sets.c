@@ -12,7 +12,6 @@
 
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 
 /* The point to project: z itself, or z - Xi^-1 f. */
 typedef struct point {

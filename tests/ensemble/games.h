@@ -15,32 +15,30 @@ static inline hvi_status make_builtin(void *context, size_t index, hvi_problem *
 }
 
 /*
- * Three players with every activation that lanes know, biases, own payoffs, and all three kinds of
- * set: 3 outputs of 2 numbers on a simplex, 2 of 3 in a box, 2 of 1 anywhere.
+ * Three players with every activation that lanes know, own payoffs, and all three kinds of set: 3
+ * outputs of 3 numbers on a simplex, 2 of 3 in a box, 2 of 2 anywhere.
  */
-enum { ZOO_PLAYERS = 3, ZOO_HIDDEN = 4, ZOO_N = 7, ZOO_D = 6 };
+enum { ZOO_PLAYERS = 3, ZOO_HIDDEN = 4, ZOO_N = 7, ZOO_D = 8 };
 
 static inline hvi_status zoo_model(hvi_model **model, size_t k, hvi_rng *rng, hvi_error *err) {
-  static const size_t in[] = {2, 3, 1}, out[] = {3, 2, 2};
-  static const hvi_activation first[] = {HVI_TANH, HVI_LEAKY_RELU, HVI_CELU};
+  static const size_t in[] = {3, 3, 2}, out[] = {3, 2, 2};
+  static const hvi_activation first[] = {HVI_TANH, HVI_SIGMOID, HVI_CELU};
   static const hvi_activation last[] = {HVI_SOFTMAX, HVI_SIGMOID, HVI_IDENTITY};
-  double A[3 * ZOO_HIDDEN], B[ZOO_HIDDEN * ZOO_HIDDEN], C[3 * ZOO_HIDDEN], a[ZOO_HIDDEN], c[3];
+  double A[3 * ZOO_HIDDEN], B[ZOO_HIDDEN * ZOO_HIDDEN], C[3 * ZOO_HIDDEN];
   hvi_rng_fill_uniform(rng, -1.0, 1.0, in[k] * ZOO_HIDDEN, A);
   hvi_rng_fill_uniform(rng, -1.0, 1.0, sizeof B / sizeof *B, B);
   hvi_rng_fill_uniform(rng, -1.0, 1.0, out[k] * ZOO_HIDDEN, C);
-  hvi_rng_fill_uniform(rng, -0.5, 0.5, ZOO_HIDDEN, a);
-  hvi_rng_fill_uniform(rng, -0.5, 0.5, out[k], c);
   const hvi_layer layers[] = {
-      {.out = ZOO_HIDDEN, .matrix = A, .bias = a, .activation = first[k]},
-      {.out = ZOO_HIDDEN, .matrix = B, .activation = k == 2 ? HVI_RELU : HVI_CELU},
-      {.out = out[k], .matrix = C, .bias = k == 0 ? NULL : c, .activation = last[k]}};
+      {.out = ZOO_HIDDEN, .matrix = A, .activation = first[k]},
+      {.out = ZOO_HIDDEN, .matrix = B, .activation = k == 2 ? HVI_TANH : HVI_CELU},
+      {.out = out[k], .matrix = C, .activation = last[k]}};
   const hvi_stack_spec spec = {.in = in[k], .rows = 1, .layer_count = 3, .layers = layers};
   return hvi_stack_new(model, &spec, err);
 }
 
 static inline hvi_status make_zoo(void *context, size_t index, hvi_problem **p, hvi_error *err) {
   (void)context;
-  static const size_t n[] = {3, 2, 2}, z[] = {0, 3, 5}, d[] = {0, 2, 5};
+  static const size_t n[] = {3, 2, 2}, z[] = {0, 3, 5}, d[] = {0, 3, 6};
   hvi_rng rng = hvi_rng_new(3, "zoo", index);
   double theta0[ZOO_D], A[9][9], lower[2] = {0.2, 0.3}, upper[2] = {0.8, 0.7}, q[ZOO_N];
   hvi_player players[ZOO_PLAYERS] = {{.set = HVI_SET_SIMPLEX, .weight = 1.0},

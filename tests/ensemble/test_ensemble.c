@@ -38,11 +38,14 @@ static bool takes_lanes(hvi_instance_fn make, const char *name, const hvi_settin
   return lanes;
 }
 
-/* One player whose last layer no lane knows. */
-static hvi_status make_gelu(void *context, size_t index, hvi_problem **p, hvi_error *err) {
-  (void)context;
-  const double a = 0.5 + (double)index, theta0 = 1.0;
-  const hvi_layer layer = {.out = 1, .matrix = &a, .activation = HVI_GELU};
+/* One player, of one layer: with an activation that no lane knows, a bias, or two outputs. */
+static hvi_status make_layer(void *context, size_t index, hvi_problem **p, hvi_error *err) {
+  const char *what = context;
+  const double a[] = {0.5 + (double)index, 1.0}, theta0 = 1.0;
+  const hvi_layer layer = {.out = strcmp(what, "tall") == 0 ? 2 : 1,
+                           .matrix = a,
+                           .bias = strcmp(what, "bias") == 0 ? a : NULL,
+                           .activation = strcmp(what, "gelu") == 0 ? HVI_GELU : HVI_TANH};
   const hvi_stack_spec spec = {.in = 1, .rows = 1, .layer_count = 1, .layers = &layer};
   hvi_player player = {.theta0 = &theta0, .set = HVI_SET_FREE, .weight = 1.0};
   hvi_status status = hvi_stack_new(&player.model, &spec, err);
@@ -53,18 +56,24 @@ static hvi_status make_gelu(void *context, size_t index, hvi_problem **p, hvi_er
 
 static void lanes_where_they_fit(void **state) {
   (void)state;
-  const char *const fit[] = {"gd", "momentum", "adam", "adamw", "gn", "dgn", "lm", "phgd", "gda"};
+  const char *const fit[] = {"gd", "gn", "dgn", "lm", "phgd", "gda"};
   for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
     const hvi_settings s = method_named(fit[i]);
     assert_true(takes_lanes(make_builtin, "pennies", &s));
   }
-  const char *const other[] = {"extragradient", "ogda", "agda", "adam-gda"};
+  const char *const other[] = {"momentum", "adam", "adamw",   "extragradient",
+                               "ogda",     "agda", "adam-gda"};
   for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
     const hvi_settings s = method_named(other[i]);
     assert_false(takes_lanes(make_builtin, "pennies", &s));
   }
   const hvi_settings gd = method_named("gd");
-  assert_false(takes_lanes(make_gelu, "gelu", &gd));
+  assert_true(takes_lanes(make_layer, "plain", &gd));
+  assert_false(takes_lanes(make_layer, "gelu", &gd));
+  assert_false(takes_lanes(make_layer, "bias", &gd));
+  const hvi_settings lm = method_named("lm");
+  assert_true(takes_lanes(make_layer, "tall", &gd));
+  assert_false(takes_lanes(make_layer, "tall", &lm));
 }
 
 static void the_solver_where_they_do_not(void **state) {
@@ -86,7 +95,6 @@ static void the_solver_where_they_do_not(void **state) {
   assert_false(takes_lanes(make_builtin, "pennies", &s));
   s = method_named("gd");
   s.alpha = 0.5;
-  s.floor = HVI_FLOOR_KNOWN;
   assert_false(takes_lanes(make_builtin, "pennies", &s));
   s = method_named("gd");
   s.max_f_evals = 7;

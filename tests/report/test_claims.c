@@ -2,7 +2,6 @@
 #include "report/folder.h"
 
 #include "report/claims.h"
-#include "report/page.h"
 #include "report/text.h"
 #include "support/claims.h"
 

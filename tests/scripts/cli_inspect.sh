@@ -46,7 +46,7 @@ verdict safe none pennies --method lm --eta theorem --alpha 0.09 --inner 200 --d
 verdict unsafe not-monotone pennies --set signs=printed --method lm
 verdict unsafe alpha-too-large pennies --method gn --eta 0.01 --inner 5
 verdict unsafe alpha-too-large counterexample --method adversary --eta 0.1
-verdict 'not covered' sampled-constants quadratic --set tanh=1 --method gn --eta 0.02
+verdict 'not covered' sampled-constants "$HVI_SOURCE_DIR/examples/own.c" --method gn --eta 0.02
 verdict 'not covered' not-a-surrogate-method pennies --method extragradient
 verdict 'not covered' variant-of-the-loop pennies --method lm --target optimistic
 verdict solved steps-that-adapt pennies # auto

@@ -2,7 +2,6 @@
 #include "problems/document.h"
 
 #include "base/base.h"
-#include "base/number.h"
 #include "model/stack.h"
 #include "problems/games/game.h"
 

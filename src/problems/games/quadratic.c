@@ -1,7 +1,7 @@
 /*
  * Random strongly monotone problems built backwards from a solution.
  *
- *   F(z) = A (z - z*) + nu + s tanh(z - z*),     A = Q B Q',  Q random orthogonal
+ *   F(z) = A (z - z*) + nu,                      A = Q B Q',  Q random orthogonal
  *   B = diag of [[m_k, -r_k], [r_k, m_k]],       z = g(theta),  z* = g(theta*)
  *
  * Block norms l_k = sqrt(m_k^2 + r_k^2) rise geometrically from mu to L and m_k = max(mu, l_k
@@ -10,18 +10,17 @@
  *
  * Every g is chosen so that its reachable set Z is known exactly: all of R^n, a box, or, for a
  * linear g with d < n, the range of its matrix. nu is orthogonal to that range (zero elsewhere): F
- * need not vanish at a solution. With s > 0 F is not affine and mu, L can only be sampled.
+ * need not vanish at a solution.
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/options.h"
 
 #include <hvi/game.h>
 
 typedef struct quadratic_options {
   size_t n, d;
-  double mu, lipschitz, rotation, normal, tanh;
+  double mu, lipschitz, rotation, normal;
   int g;
 } quadratic_options;
 
@@ -30,22 +29,13 @@ enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
 #define AT(member) .offset = offsetof(quadratic_options, member)
 /* clang-format off */
 const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_options), (const hvi_setting[]){
-    {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8",
-     .help = "outputs"},
-    {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1",
-     .help = "strong monotonicity"},
-    {"L", HVI_SETTING_REAL, AT(lipschitz), .range = "[1e-6,1e6]", .fallback = "5",
-     .help = "Lipschitz constant, at least mu"},
-    {"rotation", HVI_SETTING_REAL, AT(rotation), .range = "[0,1]", .fallback = "0.5",
-     .help = "0: a gradient field; 1: all rotation"},
-    {"g", HVI_SETTING_CHOICE, AT(g), .choices = "linear|celu|tanh|softplus|identity", .fallback = "linear",
-     .help = "the model"},
-    {"d", HVI_SETTING_COUNT, AT(d), .range = "[0,1000]", .fallback = "0",
-     .help = "parameters; 0: n"},
-    {"normal", HVI_SETTING_REAL, AT(normal), .range = "[0,1e6]", .fallback = "0",
-     .help = "|F(z*)|, for linear g with d < n"},
-    {"tanh", HVI_SETTING_REAL, AT(tanh), .range = "[0,1e6]", .fallback = "0",
-     .help = "weight s of s tanh(z - z*)"},
+    {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8", .help = "outputs"},
+    {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1", .help = "strong monotonicity"},
+    {"L", HVI_SETTING_REAL, AT(lipschitz), .range = "[1e-6,1e6]", .fallback = "5", .help = "Lipschitz constant, at least mu"},
+    {"rotation", HVI_SETTING_REAL, AT(rotation), .range = "[0,1]", .fallback = "0.5", .help = "0: a gradient field; 1: all rotation"},
+    {"g", HVI_SETTING_CHOICE, AT(g), .choices = "linear|celu|tanh|softplus|identity", .fallback = "linear", .help = "the model"},
+    {"d", HVI_SETTING_COUNT, AT(d), .range = "[0,1000]", .fallback = "0", .help = "parameters; 0: n"},
+    {"normal", HVI_SETTING_REAL, AT(normal), .range = "[0,1e6]", .fallback = "0", .help = "|F(z*)|, for linear g with d < n"},
     {0}}};
 /* clang-format on */
 
@@ -193,29 +183,6 @@ static hvi_status make_game(hvi_problem **problem, draft *t, const quadratic_opt
   return hvi_game_new(problem, &(hvi_game_spec){1, &player, 1, &payoff, t->z}, err);
 }
 
-/* The game with s tanh(z - z*) added. */
-typedef struct bent {
-  hvi_problem base; /* model, start, solution and sets are the game's */
-  hvi_problem *game;
-  double s;
-} bent;
-
-static void operate_bent(const hvi_problem *p, const void *sample, const double *theta,
-                         const double *z, double *f) {
-  const bent *b = (const bent *)p;
-  b->game->ops->operate(b->game, sample, theta, z, f);
-  for (size_t i = 0; i < p->model->out; i++) f[i] += b->s * tanh(z[i] - p->solution[i]);
-}
-
-static void free_bent(hvi_problem *p) {
-  ((bent *)p)->game->model = NULL; /* it was p's too, and is gone */
-  hvi_problem_free(((bent *)p)->game);
-  hvi_free(p);
-}
-
-static const hvi_problem_ops bent_ops = {
-    .name = "quadratic-tanh", .operate = operate_bent, .free = free_bent};
-
 static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_error *err) {
   int g = v->g;
   if (v->lipschitz < v->mu)
@@ -242,11 +209,5 @@ hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_er
   hvi_rng rng = hvi_rng_new(o->seed, "quadratic", o->instance);
   const hvi_status status = make_game(problem, &t, v, &rng, err);
   hvi_free(t.A);
-  if (status || v->tanh == 0.0) return status;
-  bent *b = hvi_alloc(1, sizeof *b);
-  if (!b) return hvi_error_memory(err, "a quadratic problem");
-  *b = (bent){.base = **problem, .game = *problem, .s = v->tanh};
-  b->base.ops = &bent_ops;
-  *problem = &b->base;
-  return HVI_OK;
+  return status;
 }

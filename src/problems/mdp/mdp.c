@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "num/dense.h"
 #include "num/sparse.h"
-#include "num/vec.h"
 
 /* Rows of P may miss 1 by this much: numbers written with ten digits. */
 static const double row_slack = 1e-9;

@@ -24,10 +24,7 @@ static hvi_transition last_transition(const hvi_problem *p, const void *sample) 
   return hvi_trajectory_transition((const hvi_trajectory *)p, sample);
 }
 
-static size_t no_state(const hvi_problem *p) {
-  (void)p;
-  return 0;
-}
+static size_t no_state(const hvi_problem *p) { return 0; }
 
 static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
 
@@ -35,7 +32,6 @@ static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
 #define LEARNER(name, call)                                                                        \
   static void name(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,           \
                    double eta, double *state, double *theta) {                                     \
-    (void)s, (void)state;                                                                          \
     const hvi_transition x = last_transition(p, sample);                                           \
     call;                                                                                          \
   }
@@ -86,7 +82,6 @@ static bool eliminate(double *A, double *b, size_t d) {
 
 static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
                  double *state, double *theta) {
-  (void)s, (void)eta;
   const hvi_trajectory *t = (const hvi_trajectory *)p;
   hvi_trajectory_sample *seen = (hvi_trajectory_sample *)sample;
   const size_t d = t->d;
@@ -101,14 +96,10 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
 /* clang-format off */
 static const hvi_rule rules[] = {
     {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0, NULL},
-    {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1,
-     vector_state, td_lambda, NULL},
-    {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1,
-     vector_state, tdc, NULL},
-    {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1,
-     vector_state, gtd2, NULL},
-    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit",
-     NULL, 0, 1, no_state, residual_gradient, NULL},
+    {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1, vector_state, td_lambda, NULL},
+    {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1, vector_state, tdc, NULL},
+    {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1, vector_state, gtd2, NULL},
+    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit", NULL, 0, 1, no_state, residual_gradient, NULL},
 };
 const hvi_rule hvi_trajectory_lstd = {
     "lstd", "least-squares temporal differences: solves with the running means", NULL, 0, 0,

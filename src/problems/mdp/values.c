@@ -37,7 +37,6 @@
 #include "num/band.h"
 #include "num/bicgstab.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "vi/sets.h"
 
 enum { BLOCK = 512, POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };

@@ -31,7 +31,6 @@
 #include "problems/performative/credit.h"
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
 #include "problems/single.h"
@@ -49,14 +48,10 @@ typedef struct credit_options {
 #define AT(member) .offset = offsetof(credit_options, member)
 /* clang-format off */
 const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), (const hvi_setting[]){
-    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1",
-     .help = "how far borrowers move against the deployed model"},
-    {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0",
-     .help = "weight of the regulariser; 0: 1 / rows"},
-    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
-     .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
-    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
-     .help = "synthetic records"},
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1", .help = "how far borrowers move against the deployed model"},
+    {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0", .help = "weight of the regulariser; 0: 1 / rows"},
+    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic", .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
+    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357", .help = "synthetic records"},
     {0}}};
 /* clang-format on */
 
@@ -156,7 +151,6 @@ static const double *deployed(const double *cache) {
 
 static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
                       double *out) {
-  (void)theta;
   const credit *c = hvi_single_of(m);
   const double *bar = deployed(cache);
   double moved[WIDTH];
@@ -171,7 +165,6 @@ static void model_jvp(const hvi_model *m, double *cache, const double *theta, co
 
 static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                       double *out) {
-  (void)theta;
   const credit *c = hvi_single_of(m);
   const double *bar = deployed(cache);
   hvi_dense_mul_t(out, c->data.x, u, c->data.rows, WIDTH);
@@ -195,7 +188,6 @@ static const hvi_model_ops model_ops = {.name = "credit",
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
-  (void)sample, (void)theta;
   const credit *c = (const credit *)p;
   const size_t n = c->data.rows;
   const double share = 1.0 / (double)n;
@@ -204,7 +196,6 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 }
 
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
-  (void)p, (void)rng;
   hvi_vec_copy(((hvi_credit_sample *)sample)->theta, theta, WIDTH);
 }
 
@@ -219,7 +210,6 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 
 /* At the stable point: elsewhere mu is smaller and L may be larger. */
 static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error *err) {
-  (void)err;
   const credit *c = (const credit *)p;
   *out = (hvi_constants){.mu = c->mu, .lipschitz = c->lipschitz, .pairs = 1};
   return HVI_OK;
@@ -243,7 +233,6 @@ static double strategic2(const double *theta) {
 
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
-  (void)err;
   const credit *c = (const credit *)p;
   out->loss_before = score(&c->data, theta, 0.0, c->lambda, &out->accuracy_before);
   const double shift = c->eps * strategic2(theta);

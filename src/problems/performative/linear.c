@@ -18,7 +18,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
 #include "problems/single.h"
@@ -32,12 +31,9 @@ typedef struct linear_options {
 #define AT(member) .offset = offsetof(linear_options, member)
 /* clang-format off */
 const hvi_setting_table hvi_performative_linear_options = {"performative-linear", sizeof(linear_options), (const hvi_setting[]){
-    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.6",
-     .help = "how strongly the targets answer: beta / mu"},
-    {"n", HVI_SETTING_COUNT, AT(n), .range = "[2,500]", .fallback = "16",
-     .help = "predictions, one for each fixed input"},
-    {"hidden", HVI_SETTING_COUNT, AT(hidden), .range = "[1,10000]", .fallback = "64",
-     .help = "units of the network's hidden layer"},
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.6", .help = "how strongly the targets answer: beta / mu"},
+    {"n", HVI_SETTING_COUNT, AT(n), .range = "[2,500]", .fallback = "16", .help = "predictions, one for each fixed input"},
+    {"hidden", HVI_SETTING_COUNT, AT(hidden), .range = "[1,10000]", .fallback = "64", .help = "units of the network's hidden layer"},
     {"kind", HVI_SETTING_CHOICE, AT(skew), .choices = "orthogonal|skew", .fallback = "orthogonal",
      .help = "of the matrix M; skew keeps F monotone for every eps"},
     {0}}};
@@ -54,7 +50,6 @@ typedef struct linear {
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
-  (void)sample, (void)theta;
   const linear *l = (const linear *)p;
   const size_t n = p->model->out;
   hvi_dense_mul(f, l->M, z, n, n);

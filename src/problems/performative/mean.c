@@ -24,16 +24,11 @@ typedef struct mean_options {
 #define AT(member) .offset = offsetof(mean_options, member)
 /* clang-format off */
 const hvi_setting_table hvi_performative_mean_options = {"performative-mean", sizeof(mean_options), (const hvi_setting[]){
-    {"mean", HVI_SETTING_REAL, AT(mean), .range = "[-1e6,1e6]", .fallback = "10",
-     .help = "of the observations when theta is 0"},
-    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.9",
-     .help = "how far the mean follows theta: beta / mu"},
-    {"sigma", HVI_SETTING_REAL, AT(sigma), .range = "[0,1e6]", .fallback = "0.1",
-     .help = "standard deviation of an observation"},
-    {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[1,1e9]", .fallback = "1",
-     .help = "observations of the first deployment"},
-    {"growth", HVI_SETTING_REAL, AT(growth), .range = "[0,10]", .fallback = "0",
-     .help = "the k-th deployment has batch * k^growth"},
+    {"mean", HVI_SETTING_REAL, AT(mean), .range = "[-1e6,1e6]", .fallback = "10", .help = "of the observations when theta is 0"},
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.9", .help = "how far the mean follows theta: beta / mu"},
+    {"sigma", HVI_SETTING_REAL, AT(sigma), .range = "[0,1e6]", .fallback = "0.1", .help = "standard deviation of an observation"},
+    {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[1,1e9]", .fallback = "1", .help = "observations of the first deployment"},
+    {"growth", HVI_SETTING_REAL, AT(growth), .range = "[0,10]", .fallback = "0", .help = "the k-th deployment has batch * k^growth"},
     {0}}};
 /* clang-format on */
 
@@ -58,7 +53,6 @@ static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rn
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
-  (void)theta;
   const mean_options *m = &((const mean *)p)->options;
   f[0] = z[0] - (sample ? ((const mean_sample *)sample)->observed : m->mean + m->eps * z[0]);
 }
@@ -83,7 +77,6 @@ static const hvi_problem_ops mean_ops = {.name = "performative-mean",
 
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
-  (void)err;
   const mean_options *m = &((const mean *)p)->options;
   const double noise = 0.5 * m->sigma * m->sigma, t = theta[0];
   const double before = t - m->mean, after = before - m->eps * t;

@@ -42,10 +42,8 @@ typedef struct rir_options {
 const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), (const hvi_setting[]){
     {"delta", HVI_SETTING_REAL, AT(delta), .range = "[0.001,0.999]", .fallback = "0.7",
      .help = "least share that is resampled; the answer to the model is stronger when small"},
-    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
-     .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
-    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
-     .help = "synthetic records"},
+    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic", .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
+    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357", .help = "synthetic records"},
     {0}}};
 /* clang-format on */
 
@@ -238,7 +236,6 @@ static const hvi_model_ops model_ops = {
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
-  (void)sample, (void)theta;
   const rir *r = (const rir *)p;
   const size_t n = r->data.rows;
   for (size_t i = 0; i < n; i++) f[i] = (z[i] - r->labels[i]) / (double)n;
@@ -269,7 +266,6 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 
 /* F = Xi (z - y) */
 static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error *err) {
-  (void)p, (void)err;
   *out = (hvi_constants){.mu = 1.0, .lipschitz = 1.0, .exact = true};
   return HVI_OK;
 }

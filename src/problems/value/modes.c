@@ -15,7 +15,6 @@
  */
 #include "base/base.h"
 #include "num/dense.h"
-#include "num/vec.h"
 #include "problems/value/value.h"
 
 enum { LONGEST = HVI_NET_ROWS };

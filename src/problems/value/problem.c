@@ -137,7 +137,6 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 }
 
 static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *err) {
-  (void)err;
   const hvi_value *v = (const hvi_value *)p;
   const double gamma = v->returns ? 0.0 : v->spec.gamma;
   *c = (hvi_constants){.mu = 1.0 - gamma, .lipschitz = 1.0 + gamma, .exact = v->returns != NULL};
@@ -154,16 +153,13 @@ static const hvi_setting settings[] = {
     {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "[0,1)", .fallback = "0.99", .help = "discount"},
     {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[0,1e8]", .fallback = "1000",
      .help = "transitions of an outer step; of --data at random (0, or more than there are: all of them)"},
-    {"replay", HVI_SETTING_COUNT, AT(replay), .range = "[0,1e8]",
-     .help = "with ENV: as many transitions of earlier batches, at random, join them"},
-    {"replay_rare", HVI_SETTING_REAL, AT(replay_rare), .range = "[0,1]",
-     .help = "share of --replay that is drawn from the rarest states"},
+    {"replay", HVI_SETTING_COUNT, AT(replay), .range = "[0,1e8]", .help = "with ENV: as many transitions of earlier batches, at random, join them"},
+    {"replay_rare", HVI_SETTING_REAL, AT(replay_rare), .range = "[0,1]", .help = "share of --replay that is drawn from the rarest states"},
     {"draw", HVI_SETTING_CHOICE, AT(draw), .choices = "fresh|random|all",
      .help = "rows of a batch: fresh ones in their order, at random, or all of the data"},
     {"double_sampling", HVI_SETTING_COUNT, AT(buffer), .range = "[0,1e6]",
      .help = "the square terms of inner step m on batch m mod N of a buffer (0: no)"},
-    {"returns", HVI_SETTING_FLAG, AT(returns),
-     .help = "targets are the returns that followed: regression, no bootstrapping"},
+    {"returns", HVI_SETTING_FLAG, AT(returns), .help = "targets are the returns that followed: regression, no bootstrapping"},
     {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1]",
      .help = "TD(lambda) targets: the mean over 1, 2, ... steps of rewards, n steps weighing X^(n-1); with --data only for --batch 0 (0: one step)"},
     {"lambda_decay", HVI_SETTING_REAL, AT(lambda_decay), .range = "[0,inf)",
@@ -174,12 +170,10 @@ static const hvi_setting settings[] = {
     {"activation", HVI_SETTING_CHOICE, AT(activation), .fallback = "relu",
      .choices = "identity|celu|sigmoid||tanh|relu|leaky_relu|gelu|softplus", 
      .help = "of the hidden layers: identity, celu, sigmoid, tanh, relu, leaky_relu, gelu or softplus"},
-    {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[0,1024]",
-     .help = "that share a batch; 0: one"},
+    {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[0,1024]", .help = "that share a batch; 0: one"},
     {0},
 };
 /* clang-format on */
-#undef AT
 _Static_assert(HVI_ACTIVATION_COUNT == 9 && HVI_SOFTMAX == 3, "the activations are those listed");
 
 static const hvi_setting_table table = {"value", sizeof(hvi_value_spec), settings};

@@ -196,10 +196,8 @@ static const hvi_rule rules[] = {
      "td-target rules-of-networks", 2, 1, workspace_size, td_target, kept_size},
     {"residual-gradient", "descends the squared error of sampled transitions; another limit",
      "residual-gradient rules-of-networks", 2, 2, workspace_size, residual_gradient, kept_size},
-    {"tdc", "temporal differences with gradient correction (--second-rate)",
-     "tdc rules-of-networks", 3, 3, workspace_size, tdc, kept_size},
-    {"tdrc", "tdc with its second weights drawn to zero (--second-rate)",
-     "tdrc rules-of-networks", 3, 3, workspace_size, tdrc, kept_size},
+    {"tdc", "temporal differences with gradient correction (--second-rate)", "tdc rules-of-networks", 3, 3, workspace_size, tdc, kept_size},
+    {"tdrc", "tdc with its second weights drawn to zero (--second-rate)", "tdrc rules-of-networks", 3, 3, workspace_size, tdrc, kept_size},
 };
 /* clang-format on */
 

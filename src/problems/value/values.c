@@ -7,7 +7,6 @@
 #include "base/base.h"
 #include "problems/value/value.h"
 
-#include "base/number.h"
 #include "base/parallel.h"
 #include "model/mlp.h"
 
@@ -56,7 +55,6 @@ static float *evaluate(const hvi_value *v, const float *weights, float *x, const
 }
 
 static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_error *err) {
-  (void)err;
   const pass *p = context;
   const hvi_value *v = p->v;
   const size_t first = slice * HVI_NET_ROWS, left = p->rows - first;

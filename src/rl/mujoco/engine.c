@@ -11,7 +11,6 @@
 #include "base/base.h"
 #include "rl/mujoco/mujoco.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 

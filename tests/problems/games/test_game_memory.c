@@ -20,10 +20,10 @@ static hvi_status make_file(const void *context, hvi_problem **p, hvi_error *err
   return hvi_problem_load(p, HVI_SOURCE_DIR "/tests/data/games/good/arrays.yaml", 0, 0, err);
 }
 
-static hvi_status make_bent(const void *context, hvi_problem **p, hvi_error *err) {
+static hvi_status make_celu(const void *context, hvi_problem **p, hvi_error *err) {
   (void)context;
-  hvi_option options[] = {{"g", "celu"}, {"tanh", "1"}};
-  return hvi_builtin_new(p, "quadratic", options, 2, 1, 0, err);
+  hvi_option option = {"g", "celu"};
+  return hvi_builtin_new(p, "quadratic", &option, 1, 1, 0, err);
 }
 
 static void nothing_is_left_behind(void **state) {
@@ -31,7 +31,7 @@ static void nothing_is_left_behind(void **state) {
   assert_true(starve_problem(make_pennies, NULL) >= 8);
   assert_true(starve_problem(make_rps, NULL) >= 8);
   assert_true(starve_problem(make_file, NULL) >= 20);
-  assert_true(starve_problem(make_bent, NULL) >= 6);
+  assert_true(starve_problem(make_celu, NULL) >= 6);
 }
 
 int main(void) {
