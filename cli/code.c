@@ -146,6 +146,7 @@ static hvi_status make_folder(char folder[PATH_MAX], hvi_error *err) {
 }
 
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
+  (void)about, (void)kind, (void)where;
   remove(path);
   return 0;
 }

@@ -101,7 +101,10 @@ static int open_replay(replay *r, const char *name) {
   return HVI_EXIT_DONE;
 }
 
-static bool stop_replay(void *context) { return hvi_signals_interrupted(); }
+static bool stop_replay(void *context) {
+  (void)context;
+  return hvi_signals_interrupted();
+}
 
 static int write_files(const replay *r) {
   const size_t shape[] = {r->got.done, r->env->obs + 2};

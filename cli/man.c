@@ -183,6 +183,7 @@ static void turn_to(const hvi_verb *v, const char *parent) {
 
 /* Sees the table of a command, and goes on to those of its verbs. */
 static void visit(hvi_args *args, int argc, char **argv) {
+  (void)argc, (void)argv;
   const bool wanted = strcmp(book.wanted, args->command) == 0;
   if (book.pages) puts(page_name(args->command));
   if (wanted) put_command(args);

@@ -12,6 +12,7 @@ static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_er
 static int show_score(const hvi_rollout_job *job, const hvi_rollout_report *report) {
   const hvi_returns *r = *(hvi_returns *const *)job->result;
   const hvi_returns_settings *s = job->settings;
+  (void)report;
   if (!hvi_talk.json)
     printf("%s, %zu episodes, %s actions\n", job->task.env->name, r->episodes,
            s->deterministic ? "mean" : "sampled");

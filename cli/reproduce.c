@@ -22,11 +22,13 @@ typedef struct job {
 } job;
 
 static bool show_progress(void *context, const char *id, const char *doing, double share) {
+  (void)context;
   hvi_progress_title(hvi_format("%s: %s", id, doing));
   return hvi_progress_count(NULL, (size_t)(share * PARTS), PARTS);
 }
 
 static void show_message(void *context, const char *line) {
+  (void)context;
   hvi_progress_clear();
   hvi_say("hvi: %s\n", line);
 }

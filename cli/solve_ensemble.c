@@ -72,6 +72,7 @@ static hvi_status make_instance(void *context, size_t index, hvi_problem **probl
 }
 
 static bool on_progress(void *context, size_t done) {
+  (void)context;
   hvi_progress_update(done);
   return !hvi_signals_interrupted();
 }
@@ -170,7 +171,10 @@ static size_t block_size(const blocks *b, size_t unit) {
   return left < BLOCK ? left : BLOCK;
 }
 
-static bool on_chunk(void *context, size_t done) { return !hvi_signals_interrupted(); }
+static bool on_chunk(void *context, size_t done) {
+  (void)context, (void)done;
+  return !hvi_signals_interrupted();
+}
 
 static bool wait_for_blocks(void *context) {
   hvi_progress_update(((blocks *)context)->done);
@@ -178,6 +182,7 @@ static bool wait_for_blocks(void *context) {
 }
 
 static size_t next_block(void *context, size_t worker) {
+  (void)worker;
   blocks *b = context;
   while (b->next < b->count && (!hvi_share_has(&hvi_shared, b->next) ||
                                 (b->journal && hvi_journal_has(b->journal, 0, b->next, NULL))))
@@ -190,6 +195,7 @@ static size_t doubles_of(const hvi_ensemble *e, size_t n) { return 2 + 3 * e->ro
 
 static hvi_status run_block(void *context, size_t unit, size_t worker, hvi_bytes *bytes,
                             hvi_error *err) {
+  (void)worker;
   const blocks *b = context;
   hvi_ensemble_settings s = *b->settings;
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;

@@ -186,6 +186,7 @@ void hvi_progress_update(size_t done) {
 }
 
 bool hvi_progress_count(void *nothing, size_t done, size_t total) {
+  (void)nothing;
   bar.total = total;
   hvi_progress_update(done);
   return !hvi_signals_interrupted();

@@ -18,7 +18,6 @@ add_library(hvi_flags INTERFACE)
 target_compile_definitions(hvi_flags INTERFACE _POSIX_C_SOURCE=200809L)
 target_compile_options(hvi_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-  -Wno-unused-parameter # a function in a table has the parameters of its slot, used or not; headers do without
   # errno is never read after a maths call, and no floating-point trap is ever enabled; neither
   # flag changes a result. -ffp-contract=off keeps the bits the same with and without FMA.
   -fno-math-errno -fno-trapping-math -ffp-contract=off)

@@ -39,6 +39,7 @@ static void deliver(handout *c, size_t unit, hvi_status status, const hvi_bytes 
 }
 
 static hvi_status run_thread(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)chunk, (void)err;
   handout *c = context;
   hvi_error why = {HVI_OK, ""};
   pthread_mutex_lock(&c->lock);
@@ -56,6 +57,7 @@ static hvi_status run_thread(void *context, size_t chunk, size_t worker, hvi_err
 
 /* Another rank: each of its threads brings what it has and waits for the next unit. */
 static hvi_status run_remote(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)chunk;
   handout *c = context;
   hvi_letter l = {.head.unit = HVI_WORK_NONE};
   for (;;) {

@@ -226,6 +226,7 @@ static hvi_status run_one(chunk *part, size_t index, hvi_error *err) {
 }
 
 static hvi_status run_chunk(void *context, size_t number, size_t worker, hvi_error *err) {
+  (void)worker;
   job *j = context;
   const hvi_ensemble_settings *s = j->settings;
   const size_t first = number * HVI_LANES, rest = j->out->count - first;

@@ -49,6 +49,7 @@ static bool go_to_next(hvi_surrogate *l) {
 }
 
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
+  (void)state;
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
   const size_t d = l->model->dim;
   double *next = l->next->theta;
@@ -60,9 +61,13 @@ static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogat
 }
 
 /* Momentum. State: v[d]. */
-static size_t velocity_state(const hvi_optimizer_settings *s, const hvi_model *m) { return m->dim; }
+static size_t velocity_state(const hvi_optimizer_settings *s, const hvi_model *m) {
+  (void)s;
+  return m->dim;
+}
 
 static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
+  (void)s;
   hvi_vec_zero(state, m->dim);
 }
 
@@ -75,10 +80,12 @@ static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi
 
 /* Adam. State: {b1^k, b2^k, m[d], v[d]}. */
 static size_t adam_state(const hvi_optimizer_settings *s, const hvi_model *m) {
+  (void)s;
   return 2 + 2 * m->dim;
 }
 
 static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
+  (void)s;
   hvi_vec_zero(state, 2 + 2 * m->dim);
   state[0] = state[1] = 1.0;
 }
@@ -159,6 +166,7 @@ static size_t lm_state(const hvi_optimizer_settings *s, const hvi_model *m) {
 }
 
 static void lm_reset(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
+  (void)m;
   state[LAMBDA] = s->damping;
   state[NU] = 2.0;
 }

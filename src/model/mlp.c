@@ -159,6 +159,7 @@ static void bind(const hvi_model *m, double *cache, const void *sample) {
 
 static void outer_gram(const hvi_model *m, double *cache, const double *theta, double *K,
                        double *work) {
+  (void)theta;
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
   const size_t n = m->out;
@@ -170,6 +171,7 @@ static void outer_gram(const hvi_model *m, double *cache, const double *theta, d
 
 /* Rows of the cache that are not bound have none. */
 static void jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
+  (void)theta;
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
   const size_t row = mlp->net->out * m->dim;

@@ -52,6 +52,7 @@ static void eval_chains(const hvi_model *m, double *cache, const double *theta, 
 static void multiply_chains(const hvi_model *m, double *cache, const double *theta, const double *u,
                             double *out) {
   const hvi_block *blocks = ((const players *)m)->blocks;
+  (void)theta;
   for (size_t k = 0; k < m->block_count; k++) out[k] = cache[blocks[k].cache] * u[k];
 }
 

@@ -189,6 +189,7 @@ static void chain_eval(const hvi_model *m, double *cache, const double *theta, d
 /* J' u and J v are the same product here. */
 static void chain_mul(const hvi_model *m, double *cache, const double *theta, const double *u,
                       double *out) {
+  (void)m, (void)theta;
   *out = *cache * *u;
 }
 

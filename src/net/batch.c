@@ -85,6 +85,7 @@ typedef struct pass {
 
 /* Outputs, or their derivatives along a direction. */
 static hvi_status value_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
   const pass *p = context;
   const hvi_batch *b = p->b;
   const hvi_net *net = b->net;
@@ -107,6 +108,7 @@ void hvi_batch_tangent(const hvi_batch *b, const void *direction, double *out) {
 }
 
 static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
   pass *p = context;
   const hvi_batch *b = p->b;
   const hvi_net *net = b->net;
@@ -274,6 +276,7 @@ static void add_layer(const outer *o, size_t column, size_t l, void *at) {
 }
 
 static hvi_status do_column(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
   const outer *o = context;
   const hvi_net *net = o->b->net;
   const slice left = slice_of(o->b, chunk);
@@ -285,6 +288,7 @@ static hvi_status do_column(void *context, size_t chunk, size_t worker, hvi_erro
 }
 
 static hvi_status do_deltas(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
   const outer *o = context;
   const slice s = slice_of(o->b, chunk);
   for (size_t unit = 0; unit < o->b->net->out; unit++)

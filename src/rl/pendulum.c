@@ -29,6 +29,7 @@ static void reset(hvi_env *env, hvi_rng *rng) {
 }
 
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
+  (void)rng;
   pendulum *p = (pendulum *)env;
   const double torque = clip(action[0], TOP_TORQUE), a = wrap(p->angle), w = p->speed;
   const double reward = -(a * a + 0.1 * w * w + 0.001 * torque * torque);

@@ -360,6 +360,7 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
 /* Groups as units of work, whose records the journal takes. */
 
 static size_t next_group(void *context, size_t who) {
+  (void)who;
   hvi_runner *r = context;
   const hvi_share *share = share_of(r->run, &r->plan);
   if (enough(r->run, &r->plan, &r->whole, &r->rows)) return HVI_WORK_NONE;

@@ -103,6 +103,7 @@ static void sample(hvi_sac *sac, const float *x, bool fresh, float *action) {
 
 /* A critic's q of a slice; the trace stays. */
 static hvi_status judge(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
   const slice *s = context;
   const hvi_net *net = s->sac->critic_net;
   const hvi_sac_batch *b = &s->sac->batch;
@@ -178,6 +179,7 @@ static size_t smaller(const hvi_sac *sac, size_t i) {
 
 /* dQ/daction of the rows where this critic is the smaller one, from their hidden layers' outputs. */
 static hvi_status pull_back(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
   const slice *s = context;
   const hvi_sac *sac = s->sac;
   const hvi_net *net = sac->critic_net;

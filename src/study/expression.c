@@ -379,6 +379,7 @@ static value argument(evaluator *e, const char *end) {
 
 /* A function of one number or two. */
 static value call_map(evaluator *e, const function *f, const char *at) {
+  (void)at;
   const value a = argument(e, f->of_two ? "," : ")");
   if (f->of_two) return combine(e, f->of_two, a, argument(e, ")"));
   need_number(e, &a);
@@ -387,6 +388,7 @@ static value call_map(evaluator *e, const function *f, const char *at) {
 
 /* Of a sample: whether all of it is. */
 static value call_finite(evaluator *e, const function *f, const char *at) {
+  (void)f, (void)at;
   const value a = argument(e, ")");
   need_number(e, &a);
   const value v = map(e, TRUTH, is_finite, &a);

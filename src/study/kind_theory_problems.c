@@ -83,6 +83,7 @@ static hvi_status alter(hvi_problem **p, const hvi_problem_ops *ops, double by, 
 
 static void valleys_operate(const hvi_problem *p, const void *sample, const double *theta,
                             const double *z, double *f) {
+  (void)sample, (void)theta;
   const double *Q = ((const altered *)p)->Q;
   double x[N];
   hvi_dense_mul(x, Q, z, N, N);
@@ -209,6 +210,7 @@ static void noisy_operate(const hvi_problem *p, const void *sample, const double
 }
 
 static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
   const altered *a = (const altered *)p;
   const size_t n = p->model->out;
   hvi_rng_fill_normal(rng, 0.0, a->slope > 0.0 ? 1.0 : a->by / sqrt((double)n), n, sample);

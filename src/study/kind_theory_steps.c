@@ -101,7 +101,10 @@ enum { PERIOD = 100 };
 static double harmonic(size_t t) { return 1.0 / (double)(t + 1); }
 static double root(size_t t) { return 1.0 / sqrt((double)(t + 1)); }
 static double bursts(size_t t) { return t % PERIOD ? 0.0 : 1.0 / (double)(t / PERIOD + 1); }
-static double constant(size_t t) { return 0.1; }
+static double constant(size_t t) {
+  (void)t;
+  return 0.1;
+}
 
 typedef struct trail {
   double kappa;

@@ -178,6 +178,7 @@ typedef struct toward {
 
 static void toward_operate(const hvi_problem *p, const void *sample, const double *theta,
                            const double *z, double *f) {
+  (void)sample, (void)theta;
   for (size_t i = 0; i < p->model->out; i++) f[i] = z[i] - ((const toward *)p)->v[i];
 }
 

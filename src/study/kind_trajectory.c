@@ -85,6 +85,7 @@ static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t in
 static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
   keeper *k = context;
   hvi_info info;
+  (void)err;
   HVI_TRY(solve(&info, k, s, true));
   const double end = isnan(info.last.dist2) ? info.last.residual : info.last.dist2;
   *score = info.outcome == HVI_DIVERGED ? INFINITY : fmax(end, HVI_STUDY_ROUNDING);

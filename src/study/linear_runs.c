@@ -166,6 +166,7 @@ static void walk(work *w) {
 }
 
 static hvi_status run_batch(void *context, size_t number, size_t worker, hvi_error *err) {
+  (void)worker;
   job *j = context;
   const hvi_trajectory *t = j->t;
   const hvi_linear_settings *s = &j->out->of;

@@ -156,6 +156,7 @@ static void follow_group(session *s, const hvi_cell *c, bool begins) {
 
 static hvi_status run_cell(void *context, size_t index, size_t worker, hvi_bytes *bytes,
                            hvi_error *err) {
+  (void)worker;
   session *s = context;
   hvi_cell c = hvi_cell_at(s->study, s->part, index);
   struct hvi_cell_watch watch = {.session = s, .cost = cost_of(&c)};

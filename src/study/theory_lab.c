@@ -23,6 +23,7 @@ static size_t placed_state(const hvi_optimizer_settings *s, const hvi_model *m) 
 }
 
 static void placed_reset(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
+  (void)s, (void)m;
   state[0] = 0.0;
 }
 

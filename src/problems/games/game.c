@@ -30,6 +30,7 @@ static inline void multiply_add(double *restrict y, const double *restrict A,
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
+  (void)sample, (void)theta;
   const hvi_game *game = (const hvi_game *)p;
   const hvi_block *blocks = p->model->blocks;
   const size_t n = p->model->out;

@@ -28,16 +28,19 @@ static const hvi_mdp *mdp_of(const hvi_model *m) {
 }
 
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  (void)cache;
   hvi_mdp_values(mdp_of(m), theta, z);
 }
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *out) {
+  (void)cache, (void)theta;
   hvi_dense_mul_t(out, mdp_of(m)->phi, u, m->out, m->dim);
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
                 double *out) {
+  (void)theta;
   eval(m, cache, v, out);
 }
 
@@ -57,11 +60,13 @@ static void gram(const hvi_model *m, const double *weights, double *G) {
 
 /* Tabular: of all states, or of one. */
 static void copy(const hvi_model *m, double *cache, const double *theta, double *z) {
+  (void)cache;
   hvi_vec_copy(z, theta, m->dim);
 }
 
 static void copy_product(const hvi_model *m, double *cache, const double *theta, const double *u,
                          double *out) {
+  (void)theta;
   copy(m, cache, u, out);
 }
 
@@ -78,12 +83,14 @@ static const hvi_model *state_alone(const hvi_model *m, size_t k) {
   static const hvi_block block = {.dim = 1, .out = 1};
   static const hvi_model one = {
       .ops = &tabular_ops, .dim = 1, .out = 1, .block_count = 1, .blocks = &block};
+  (void)m, (void)k;
   return &one;
 }
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
   const hvi_mdp *m = ((const evaluation *)p)->mdp;
+  (void)sample, (void)theta;
   hvi_mdp_transit(f, m, z);
   for (size_t i = 0; i < m->n; i++) f[i] = m->law[i] * (z[i] - m->reward[i] - m->gamma * f[i]);
 }
@@ -116,6 +123,7 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
 static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
                       double *test) {
   const evaluation *e = (const evaluation *)p;
+  (void)sample;
   hvi_vec_copy(u, e->mode, e->mdp->n);
   hvi_vec_copy(test, e->mode, e->mdp->n);
   hvi_vec_copy(df, e->mode_f, e->mdp->n);
@@ -132,6 +140,7 @@ static size_t equations(const hvi_problem *p, const void *sample, const double *
                         const hvi_modes_settings *s, hvi_modes *e) {
   const hvi_mdp *m = ((const evaluation *)p)->mdp;
   const size_t d = m->d;
+  (void)sample, (void)s;
   hvi_vec_zero(e->G, d * d);
   if (m->phi) {
     hvi_vec_copy(e->half[0].A, m->C, d * d);

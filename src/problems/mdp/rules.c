@@ -24,7 +24,10 @@ static hvi_transition last_transition(const hvi_problem *p, const void *sample) 
   return hvi_trajectory_transition((const hvi_trajectory *)p, sample);
 }
 
-static size_t no_state(const hvi_problem *p) { return 0; }
+static size_t no_state(const hvi_problem *p) {
+  (void)p;
+  return 0;
+}
 
 static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
 
@@ -32,6 +35,7 @@ static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
 #define LEARNER(name, call)                                                                        \
   static void name(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,           \
                    double eta, double *state, double *theta) {                                     \
+    (void)s, (void)state;                                                                          \
     const hvi_transition x = last_transition(p, sample);                                           \
     call;                                                                                          \
   }
@@ -82,6 +86,7 @@ static bool eliminate(double *A, double *b, size_t d) {
 
 static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
                  double *state, double *theta) {
+  (void)s, (void)eta;
   const hvi_trajectory *t = (const hvi_trajectory *)p;
   hvi_trajectory_sample *seen = (hvi_trajectory_sample *)sample;
   const size_t d = t->d;

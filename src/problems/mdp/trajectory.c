@@ -51,6 +51,7 @@ static const double *bound_factor(const hvi_model *m, const double *cache) {
 /* out = R v */
 static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
                       double *out) {
+  (void)theta;
   const double *R = bound_factor(m, cache);
   for (size_t i = 0; i < m->dim; i++) out[i] = hvi_vec_dot(R + i * m->dim + i, v + i, m->dim - i);
 }
@@ -62,6 +63,7 @@ static void model_eval(const hvi_model *m, double *cache, const double *theta, d
 /* out = R' u */
 static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                       double *out) {
+  (void)theta;
   const double *R = bound_factor(m, cache);
   hvi_vec_zero(out, m->dim);
   for (size_t i = 0; i < m->dim; i++) hvi_vec_add(out + i, u[i], R + i * m->dim + i, m->dim - i);
@@ -85,6 +87,7 @@ static void solve_transposed(const double *R, double *x, size_t d) {
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
+  (void)z;
   const hvi_trajectory *t = trajectory(p);
   hvi_trajectory_sample *s = sample ? (hvi_trajectory_sample *)sample : t->mean;
   const double *C = hvi_sample_C(s, t->d), *r = hvi_sample_r(s, t->d);
@@ -131,6 +134,7 @@ static void digest(const hvi_trajectory *t, hvi_trajectory_sample *s) {
 }
 
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
   const hvi_trajectory *t = trajectory(p);
   hvi_trajectory_sample *s = sample;
   if (s->count == 0) s->to = hvi_trajectory_start(t, rng);

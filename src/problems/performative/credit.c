@@ -151,6 +151,7 @@ static const double *deployed(const double *cache) {
 
 static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
                       double *out) {
+  (void)theta;
   const credit *c = hvi_single_of(m);
   const double *bar = deployed(cache);
   double moved[WIDTH];
@@ -165,6 +166,7 @@ static void model_jvp(const hvi_model *m, double *cache, const double *theta, co
 
 static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                       double *out) {
+  (void)theta;
   const credit *c = hvi_single_of(m);
   const double *bar = deployed(cache);
   hvi_dense_mul_t(out, c->data.x, u, c->data.rows, WIDTH);
@@ -188,6 +190,7 @@ static const hvi_model_ops model_ops = {.name = "credit",
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
+  (void)sample, (void)theta;
   const credit *c = (const credit *)p;
   const size_t n = c->data.rows;
   const double share = 1.0 / (double)n;
@@ -196,6 +199,7 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 }
 
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)p, (void)rng;
   hvi_vec_copy(((hvi_credit_sample *)sample)->theta, theta, WIDTH);
 }
 
@@ -210,6 +214,7 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 
 /* At the stable point: elsewhere mu is smaller and L may be larger. */
 static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error *err) {
+  (void)err;
   const credit *c = (const credit *)p;
   *out = (hvi_constants){.mu = c->mu, .lipschitz = c->lipschitz, .pairs = 1};
   return HVI_OK;
@@ -233,6 +238,7 @@ static double strategic2(const double *theta) {
 
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
+  (void)err;
   const credit *c = (const credit *)p;
   out->loss_before = score(&c->data, theta, 0.0, c->lambda, &out->accuracy_before);
   const double shift = c->eps * strategic2(theta);

@@ -50,6 +50,7 @@ typedef struct linear {
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
+  (void)sample, (void)theta;
   const linear *l = (const linear *)p;
   const size_t n = p->model->out;
   hvi_dense_mul(f, l->M, z, n, n);

@@ -53,6 +53,7 @@ static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rn
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
+  (void)theta;
   const mean_options *m = &((const mean *)p)->options;
   f[0] = z[0] - (sample ? ((const mean_sample *)sample)->observed : m->mean + m->eps * z[0]);
 }
@@ -77,6 +78,7 @@ static const hvi_problem_ops mean_ops = {.name = "performative-mean",
 
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
+  (void)err;
   const mean_options *m = &((const mean *)p)->options;
   const double noise = 0.5 * m->sigma * m->sigma, t = theta[0];
   const double before = t - m->mean, after = before - m->eps * t;

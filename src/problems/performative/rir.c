@@ -236,6 +236,7 @@ static const hvi_model_ops model_ops = {
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
+  (void)sample, (void)theta;
   const rir *r = (const rir *)p;
   const size_t n = r->data.rows;
   for (size_t i = 0; i < n; i++) f[i] = (z[i] - r->labels[i]) / (double)n;
@@ -266,6 +267,7 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 
 /* F = Xi (z - y) */
 static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error *err) {
+  (void)p, (void)err;
   *out = (hvi_constants){.mu = 1.0, .lipschitz = 1.0, .exact = true};
   return HVI_OK;
 }

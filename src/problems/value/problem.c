@@ -137,6 +137,7 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 }
 
 static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *err) {
+  (void)err;
   const hvi_value *v = (const hvi_value *)p;
   const double gamma = v->returns ? 0.0 : v->spec.gamma;
   *c = (hvi_constants){.mu = 1.0 - gamma, .lipschitz = 1.0 + gamma, .exact = v->returns != NULL};

@@ -163,6 +163,7 @@ static void put_buffer(const hvi_value *v, hvi_value_sample *s, size_t batch) {
 }
 
 void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
   const hvi_value *v = (const hvi_value *)p;
   hvi_value_sample *s = sample;
   if (v->spec.draw == HVI_VALUE_ALL && s->draws > 0) return;

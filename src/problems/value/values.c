@@ -55,6 +55,7 @@ static float *evaluate(const hvi_value *v, const float *weights, float *x, const
 }
 
 static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_error *err) {
+  (void)err;
   const pass *p = context;
   const hvi_value *v = p->v;
   const size_t first = slice * HVI_NET_ROWS, left = p->rows - first;

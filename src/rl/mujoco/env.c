@@ -60,6 +60,7 @@ static void reset(hvi_env *env, hvi_rng *rng) {
 }
 
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
+  (void)rng;
   hvi_mujoco_env *e = (hvi_mujoco_env *)env;
   hvi_vec_copy(e->data->ctrl, action, env->act);
   if (hvi_mujoco_guard(advance, e, NULL, 0) || warned(e->data)) return hvi_env_broken(env);
