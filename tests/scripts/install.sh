@@ -38,7 +38,10 @@ found=$(cd "$scratch/parts/library" && find . ! -type d ! -name 'libhvi.so.*' ! 
 [[ -z $found ]] || fail "the library's package also has" $found
 
 soname=$(objdump -p "$lib/libhvi.so" | awk '$1 == "SONAME" { print $2 }')
-[[ $soname == "libhvi.so.${version%%.*}" ]] || fail "the SONAME is $soname"
+# before 1.0 each minor version has a name of its own
+number=${version%%.*}
+((number > 0)) || number=${version%.*}
+[[ $soname == "libhvi.so.$number" ]] || fail "the SONAME is $soname, the version $version"
 strangers() { nm --defined-only "$@" | awk 'NF == 3 && $3 !~ /^hvi_/ { print $3 }'; }
 found=$(strangers -D "$lib/libhvi.so")
 [[ -z $found ]] || fail "the shared library also exports" $found
