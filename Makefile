@@ -33,7 +33,7 @@ suite: ## the suite, built with warnings as errors
 api: ## the reference of the C library, from its headers (build/api/html/index.html)
 	$(say) 'the reference of the library'
 	scripts/install-dependencies.sh doxygen
-	scripts/api.sh $(BUILD)/api
+	scripts/api.py $(BUILD)/api
 
 abi-check: ## what libhvi.so offers against tests/golden/abi.txt; `scripts/abi.py --write` records it
 	$(say) 'the binary interface'

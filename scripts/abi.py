@@ -159,13 +159,15 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--library", help="libhvi.so, whose exported names must be those of the headers")
     parser.add_argument("--write", action="store_true", help="record what is there")
-    parser.add_argument("--names", action="store_true", help="print functions, structs and enums that are public")
+    parser.add_argument("--names", action="store_true", help="print what is public: its kind and its name")
     a = parser.parse_args()
     root = a.root.resolve()
     description = Description(root)
     golden = root / "tests" / "golden" / "abi.txt"
     if a.names:
-        print("\n".join(sorted(set(re.findall(r"^(?:struct|function|type) (\w+)", "\n".join(description.lines), re.M)))))
+        found = re.findall(r"^(struct|function|type|enum) (\w+)(?: (\w+) @)?", "\n".join(description.lines), re.M)
+        print("\n".join(sorted({f"{kind} {name}" for kind, name, _ in found if name != "int"} |
+                               {f"value {value}" for kind, _, value in found if kind == "enum"})))
         return 0
     new = description.text(root)
     old = golden.read_text() if golden.exists() else new

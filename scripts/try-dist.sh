@@ -141,7 +141,7 @@ try_bundle() {
   [[ -e $root/lib64/ld-linux-x86-64.so.2 ]] || { mkdir -p "$root/lib64" && ln -s ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$root/lib64/"; }
   mount -t proc proc "$root/proc"
   tar -C "$root/opt" -xf "$dist/hvi-$version-x86_64.tar.xz"
-  there() { env -i chroot "$root" "/opt/hvi-$version-x86_64/bin/hvi" "$@"; }
+  there() { env -i "$(command -v chroot)" "$root" "/opt/hvi-$version-x86_64/bin/hvi" "$@"; }
   export -f there
   export root version
   try bundle "hvi --version and info in a root of glibc alone" \
