@@ -61,9 +61,11 @@ bare() {
   mkdir "$root"
   tar -C "$root" --numeric-owner -xf root.tar
   local file
-  for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt $(grep -ls '^Acquire' /etc/apt/apt.conf.d/*); do
+  for file in /etc/resolv.conf /etc/hosts /etc/pip.conf $(grep -ls '^Acquire' /etc/apt/apt.conf.d/*); do
     [[ ! -e $file ]] || { mkdir -p "$root${file%/*}" && cp -L "$file" "$root$file"; }
   done
+  # where no package writes: those of this machine may have been added to
+  cp -L "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" "$root/etc/authorities.crt"
   mirrors >"$scratch/mirrors"
   [[ ! -s $scratch/mirrors ]] || cp "$scratch/mirrors" "$root/etc/apt/sources.list"
   mount -t proc proc "$root/proc"
@@ -89,7 +91,7 @@ try() {
 }
 # inside COMMANDS: of a shell in the root, with nothing of this one's environment but the proxies
 inside=(timeout 3000 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive VERSION="$version"
-  JOBS="${JOBS:-$(nproc)}" ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"})
+  PIP_CERT=/etc/authorities.crt JOBS="${JOBS:-$(nproc)}" ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"})
 install='apt-get install -y -qq --no-install-recommends'
 inside() { "${inside[@]}" chroot "$root" bash -euo pipefail -c "$1"; }
 solves='solve pennies --quiet | tee /dev/stderr | grep -q "^status *converged"'
@@ -114,7 +116,6 @@ try_tarball() {
 try_deb() {
   bare deb
   cp "$dist"/*.deb "$root/dist/"
-  rm -f "$root"/dist/hvi-gpu_* # needs the driver's library, which is not Debian's
   try deb "apt-get install ./*.deb" inside "apt-get update -qq; $install /dist/*.deb"
   try deb "hvi solve pennies; MuJoCo is found; a manual page is there" \
     inside "hvi --version | grep -x 'hvi $version'; hvi $solves; hvi info | grep 'MuJoCo .*libhvi_mujoco.so'; ls /usr/share/man/man1/hvi-solve.1.gz"

@@ -108,8 +108,11 @@ fi
 
 unset PKG_CONFIG_PATH
 {
-  cmake -S "$outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
+  cmake -S "$outside" -B "$scratch/outside" -DWANTED="${version%.*}" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
     cmake --build "$scratch/outside"
 } >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 check_program "$scratch/outside/outside_shared" shared
 check_program "$scratch/outside/outside_static" static
+! cmake -S "$outside" -B "$scratch/newer" -DWANTED="${version%%.*}.77" -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/log" 2>&1 ||
+  fail "another minor version fits"
+grep -q 'compatible' "$scratch/log" || fail "$(cat "$scratch/log")"
