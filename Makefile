@@ -15,7 +15,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel install format \
+.PHONY: all test suite api abi-check dist try-dist asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel install format \
         check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -29,6 +29,17 @@ suite: ## the suite, built with warnings as errors
 	$(configure) $(BUILD) -DHVI_WERROR=ON
 	$(compile) $(BUILD) -j$(JOBS)
 	$(ctest) $(BUILD)
+
+api: ## the reference of the C library, from its headers (build/api/html/index.html)
+	$(say) 'the reference of the library'
+	scripts/install-dependencies.sh doxygen
+	scripts/api.py $(BUILD)/api
+
+abi-check: ## what libhvi.so offers against tests/golden/abi.txt; `scripts/abi.py --write` records it
+	$(say) 'the binary interface'
+	$(configure) $(BUILD)
+	$(compile) $(BUILD) -j$(JOBS) --target hvi_shared
+	scripts/abi.py --library $(BUILD)/src/libhvi.so
 
 asan: ## the suite under AddressSanitizer and UBSan (build-asan/)
 	$(say) 'the suite under AddressSanitizer and UBSan'
@@ -134,6 +145,14 @@ wheel: ## the Python package with library and program, tried in a clean virtual 
 	scripts/wheel.sh build-bundle
 	scripts/try-wheel.sh python/dist
 
+dist: ## tarball, Debian packages, bundle and wheel of the last commit, with SHA256SUMS (dist/)
+	$(say) 'a release'
+	JOBS=$(JOBS) scripts/dist.sh dist
+
+try-dist: ## what dist/ holds, one by one, each on a bare root; as root
+	$(say) 'a release on bare roots'
+	JOBS=$(JOBS) scripts/try-dist.sh dist
+
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -153,7 +172,7 @@ packages: ## install the Debian packages that are missing
 
 clean: ## remove every build folder
 	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz build-deb build-bundle \
-	  build-aarch64 build-coverage
+	  build-aarch64 build-coverage build-dist
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'

@@ -1,6 +1,10 @@
 # cmake -DSOURCE=... -DHEADER=... -P commit.cmake: a header with the commit of the checkout that is built, run at each
-# build and written only when it changes. What is no checkout is "unknown"; one with changes says so.
+# build and written only when it changes. `git archive` fills in the commit of a tarball; one with changes says so.
+set(archived "$Format:%H$")
 set(commit unknown)
+if(archived MATCHES "^[0-9a-f]+$")
+  string(SUBSTRING ${archived} 0 12 commit)
+endif()
 find_program(GIT git)
 if(GIT)
   execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --show-prefix --short=12 HEAD

@@ -1,5 +1,5 @@
 # `make deb`: Debian packages, one for each component of install.cmake.
-#   libhvi0      the shared library
+#   libhvi0.1    the shared library, with the number of its SONAME
 #   libhvi-dev   headers, the static library, pkg-config and CMake files, documents and examples
 #   hvi          the program, its data, manual pages and completion
 #   hvi-mujoco   the module of the environments on MuJoCo, so that nothing else needs MuJoCo
@@ -26,7 +26,7 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${HVI_PACKAGER})
 
 set(HVI_DEB_VERSION ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 string(TIMESTAMP HVI_DEB_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
-set(HVI_SHLIB libhvi${PROJECT_VERSION_MAJOR})
+set(HVI_SHLIB libhvi${HVI_SOVERSION})
 configure_file(cmake/debian/shlibs.in ${PROJECT_BINARY_DIR}/package/shlibs @ONLY)
 configure_file(cmake/debian/changelog.in ${PROJECT_BINARY_DIR}/package/changelog.Debian @ONLY)
 

@@ -30,6 +30,7 @@ typedef struct hvi_check_settings {
   double *pair; /* [2][n] takes the two points at which F is least monotone; NULL: not wanted */
 } hvi_check_settings;
 
+/* What `hvi check` starts from; names, ranges and defaults of all of them. */
 HVI_API hvi_check_settings hvi_check_defaults(void);
 HVI_API const hvi_setting_table *hvi_check_table(void);
 

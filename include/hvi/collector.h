@@ -37,6 +37,7 @@ typedef struct hvi_collector_cost {
   size_t skipped; /* rows that an earlier one has simulated */
   double seconds; /* of the processor with one thread, otherwise of the wall's clock */
 } hvi_collector_cost;
+/* What collecting has taken so far. */
 HVI_API hvi_collector_cost hvi_collector_spent(const hvi_collector *c);
 
 /* Where an episode begins. */

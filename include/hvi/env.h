@@ -71,6 +71,7 @@ typedef struct hvi_env_kind {
   const char *needs; /* a library beside libhvi, through a module; NULL where none is needed */
   hvi_status (*make)(hvi_env **env, const char *name, hvi_error *err);
 } hvi_env_kind;
+/* All of them, so many as `count` tells. */
 HVI_API const hvi_env_kind *hvi_env_list(size_t *count);
 /* HVI_OK when an environment has what it needs; the module is loaded for that. Otherwise why not:
  * HVI_ERROR_UNSUPPORTED where the module is not there or does not fit. */
@@ -83,6 +84,7 @@ HVI_API hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err);
 HVI_API hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err);
 HVI_API void hvi_env_free(hvi_env *env);
 
+/* What the ops do, with the clock: a step truncates at the time limit. */
 HVI_API void hvi_env_reset(hvi_env *env, hvi_rng *rng);
 HVI_API hvi_transition hvi_env_step(hvi_env *env, const double *action, hvi_rng *rng);
 HVI_API void hvi_env_observe(const hvi_env *env, double *obs);

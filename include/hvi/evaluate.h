@@ -73,6 +73,7 @@ typedef struct hvi_probe {
   double *label;          /* [states] likewise; 0 is the usual class */
 } hvi_probe;
 
+/* The states and values of a test set. */
 HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err);
 /* The same states with their values in closed form, standard errors 0: for a linear-Gaussian policy
  * on lqr. HVI_ERROR_UNSUPPORTED for anything else. */
@@ -132,6 +133,7 @@ typedef struct hvi_scales {
   double shift, scale;
 } hvi_scales;
 
+/* Scales of the first `rows` rows; hvi_scales_free gives the arrays back. */
 HVI_API hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t rows,
                                   double gamma, hvi_error *err);
 HVI_API void hvi_scales_free(hvi_scales *scales);
@@ -246,6 +248,7 @@ typedef struct hvi_evaluation_status {
   size_t max_outer;   /* where it ends at the latest */
   const char *levels; /* of instructions that had a part in it, '+' between */
 } hvi_evaluation_status;
+/* Where the evaluation stands. */
 HVI_API hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e);
 
 /* The rows so far; the pointer is good until the next step. */
@@ -259,6 +262,7 @@ typedef struct hvi_evaluation_result {
   hvi_gap gap; /* on the spec's data for it, otherwise on the rows of the last step; NaN: none */
   size_t gap_rows;
 } hvi_evaluation_result;
+/* Measures theta as it stands, whenever it is called. */
 HVI_API hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *result,
                                         hvi_error *err);
 

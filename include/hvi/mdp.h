@@ -66,6 +66,7 @@ typedef struct hvi_mdp_measures {
   double bellman_gap;    /* BE(theta, theta) - inf BE(theta', theta), with BE's factor 1/2 */
 } hvi_mdp_measures;
 
+/* The measures of theta[d]. */
 HVI_API hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *mdp, const double *theta,
                                    hvi_error *err);
 
@@ -86,6 +87,7 @@ typedef struct hvi_trajectory_settings {
   hvi_trajectory_scale scale; /* HVI_TRAJECTORY_SCALE_TRACE */
 } hvi_trajectory_settings;
 
+/* The defaults that stand above, for this mdp. */
 HVI_API hvi_trajectory_settings hvi_trajectory_defaults(const hvi_mdp *mdp);
 /* The stochastic problem along one trajectory: each outer step sees one more transition. Its state
  * is O(d^2). Takes the mdp over, also when it fails. */

@@ -41,6 +41,7 @@ typedef struct hvi_mlp_batch {
   size_t rows;    /* at most the model's */
 } hvi_mlp_batch;
 
+/* A model of that description; hvi_model_free gives it back. */
 HVI_API hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err);
 
 /* First parameters. Kaiming: PyTorch's default, W and b uniform on +-1/sqrt(in). Orthogonal: W of

@@ -34,6 +34,7 @@ typedef struct hvi_policy_options {
   int squash;       /* 1: tanh, 2: clipped to the range */
   int action_range; /* of a squashed policy: 1: scaled to the environment's, 2: the file's */
 } hvi_policy_options;
+/* Names, ranges and defaults of these options. */
 HVI_API const hvi_setting_table *hvi_policy_table(void);
 
 /* A .safetensors or .npz file. options NULL: as the file says. */
@@ -51,6 +52,7 @@ HVI_API hvi_status hvi_policy_of_env(hvi_policy **policy, const hvi_env *env, hv
 HVI_API hvi_status hvi_policy_save(const hvi_policy *policy, const char *path, hvi_error *err);
 HVI_API void hvi_policy_free(hvi_policy *policy);
 
+/* Lengths of an observation and of an action. */
 HVI_API size_t hvi_policy_obs(const hvi_policy *policy);
 HVI_API size_t hvi_policy_act_size(const hvi_policy *policy);
 /* HVI_ERROR_INPUT, in words, when it does not fit the environment: other sizes, or actions beyond

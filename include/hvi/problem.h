@@ -168,6 +168,7 @@ HVI_API void hvi_problem_project(const hvi_problem *p, const double *z, double *
  * takes the place of f and the norm is Xi's. */
 HVI_API double hvi_problem_residual(const hvi_problem *p, const double *z, const double *f);
 
+/* The problem's own where it knows them, exact for an affine F of moderate size, else sampled. */
 HVI_API hvi_status hvi_problem_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err);
 
 /* The judge: recomputes everything about theta from the description alone. */
@@ -178,6 +179,7 @@ typedef struct hvi_certificate {
   double gap;      /* max over y in Z of <F(z), z - y>; infinite or NaN on unbounded Z */
 } hvi_certificate;
 
+/* Judges theta[d]. */
 HVI_API hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
                                      hvi_error *err);
 

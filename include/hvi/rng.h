@@ -27,6 +27,7 @@ typedef struct hvi_rng {
 /* The generator of `stream` (a purpose: "theta0", "noise") for item `index` under `seed`. */
 HVI_API hvi_rng hvi_rng_new(uint64_t seed, const char *stream, uint64_t index);
 
+/* So many random bits. */
 HVI_API uint32_t hvi_rng_u32(hvi_rng *rng);
 HVI_API uint64_t hvi_rng_u64(hvi_rng *rng);
 

@@ -39,6 +39,7 @@ typedef struct hvi_sac_settings {
   size_t threads; /* 1, or 2: the twin critics side by side; the same bits */
 } hvi_sac_settings;
 
+/* What `hvi policy train` starts from; names, ranges and defaults of all of them. */
 HVI_API hvi_sac_settings hvi_sac_defaults(void);
 HVI_API const hvi_setting_table *hvi_sac_table(void);
 
@@ -63,6 +64,7 @@ HVI_API const hvi_sac_settings *hvi_sac_settings_of(const hvi_sac *sac);
 /* The actor as it is now. */
 HVI_API hvi_status hvi_sac_policy(const hvi_sac *sac, hvi_policy **policy, hvi_error *err);
 
+/* A checkpoint: restored, training goes on with the same bits. */
 HVI_API hvi_status hvi_sac_save(const hvi_sac *sac, const char *path, hvi_error *err);
 /* The settings are those of the file, on one thread. A file in which a bit has changed is refused,
  * and so is one of another level of instructions, unless other bits are accepted. */

@@ -173,6 +173,7 @@ typedef struct hvi_method {
   bool one_step; /* a preset: one inner step, without a test of alpha */
 } hvi_method;
 
+/* The method of a name; NULL when there is none. */
 HVI_API const hvi_method *hvi_method_find(const char *name);
 /* The methods, ending in a NULL name. */
 HVI_API const hvi_method *hvi_method_list(void);
@@ -183,6 +184,7 @@ HVI_API bool hvi_method_apply(hvi_settings *s, const char *name, const hvi_rule 
  * "baseline"; two names where method auto has not chosen yet. */
 HVI_API const char *hvi_method_family(const hvi_settings *s);
 
+/* A solver at its start. The problem outlives it. */
 HVI_API hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *s,
                                   hvi_error *err);
 /* Runs until something ends it. */
@@ -212,6 +214,7 @@ HVI_API size_t hvi_solver_state(const hvi_solver *s);
 HVI_API void hvi_solver_save(const hvi_solver *s, double *state);
 HVI_API hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err);
 
+/* How the solve stands; its pointers are good until the next step. */
 HVI_API hvi_info hvi_solver_info(const hvi_solver *s);
 /* In force: those given to hvi_solver_new, with what method auto chose. */
 HVI_API const hvi_settings *hvi_solver_settings(const hvi_solver *s);

@@ -98,6 +98,7 @@ typedef struct hvi_testset_figures {
   double missing_typical; /* gamma^horizon times the root mean square of value - tail */
   bool below_error;       /* missing_typical is below the mean standard error */
 } hvi_testset_figures;
+/* The figures of a test set. */
 HVI_API hvi_testset_figures hvi_testset_judge(const hvi_testset *set);
 
 /* The states of a class, or all of them. */

@@ -32,6 +32,7 @@ typedef struct hvi_rates {
   double rho_theorem;   /* 1 - mu^2 / 5 L^2, what the two promise together */
 } hvi_rates;
 
+/* What theory says of F with these constants, at this eta and alpha. */
 HVI_API hvi_rates hvi_theory_rates(double mu, double lipschitz, double eta, double alpha);
 
 typedef enum hvi_verdict {

@@ -38,7 +38,10 @@ found=$(cd "$scratch/parts/library" && find . ! -type d ! -name 'libhvi.so.*' ! 
 [[ -z $found ]] || fail "the library's package also has" $found
 
 soname=$(objdump -p "$lib/libhvi.so" | awk '$1 == "SONAME" { print $2 }')
-[[ $soname == "libhvi.so.${version%%.*}" ]] || fail "the SONAME is $soname"
+# before 1.0 each minor version has a name of its own
+number=${version%%.*}
+((number > 0)) || number=${version%.*}
+[[ $soname == "libhvi.so.$number" ]] || fail "the SONAME is $soname, the version $version"
 strangers() { nm --defined-only "$@" | awk 'NF == 3 && $3 !~ /^hvi_/ { print $3 }'; }
 found=$(strangers -D "$lib/libhvi.so")
 [[ -z $found ]] || fail "the shared library also exports" $found
@@ -105,8 +108,11 @@ fi
 
 unset PKG_CONFIG_PATH
 {
-  cmake -S "$outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
+  cmake -S "$outside" -B "$scratch/outside" -DWANTED="${version%.*}" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
     cmake --build "$scratch/outside"
 } >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 check_program "$scratch/outside/outside_shared" shared
 check_program "$scratch/outside/outside_static" static
+! cmake -S "$outside" -B "$scratch/newer" -DWANTED="${version%%.*}.77" -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/log" 2>&1 ||
+  fail "another minor version fits"
+grep -q 'compatible' "$scratch/log" || fail "$(cat "$scratch/log")"
