@@ -244,7 +244,10 @@ static bool take_claim(hvi_claims *claims, json_t *item) {
                   "holds", &holds, "theorem", &theorem, "number", &number) ||
       !json_is_object(measured))
     return false;
-  json_object_foreach(measured, name, value) hvi_claim_measure(c, name, number_of(value));
+  json_object_foreach(measured, name, value) {
+    if (strlen(name) >= sizeof c->measures->name) return false; /* two might become one */
+    hvi_claim_measure(c, name, number_of(value));
+  }
   if (json_is_boolean(holds)) c->judgement = json_is_true(holds) ? HVI_HOLDS : HVI_HOLDS_NOT;
   for (hvi_judgement j = HVI_NOT_DECIDED; j < HVI_JUDGEMENT_COUNT; j++)
     if (strcmp(verdict, hvi_judgement_name(j)) == 0) c->judgement = j;
