@@ -1,4 +1,4 @@
-"""`python -m hvi`: data and policies of others into hvi's files, and hvi's logs and networks into those of others."""
+"""Data and policies of others as files of hvi, and logs and networks of hvi as files of others."""
 import argparse
 import os
 import sys

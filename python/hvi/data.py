@@ -122,11 +122,20 @@ def _open(path):
         raise SystemFailure(f"cannot read '{path}': {e}") from None
 
 
-def _read(node, where: str) -> np.ndarray:
+def _order(names, space) -> list:
+    """The parts of a Dict or Tuple space in Gymnasium's order: as the space has them, where it is known."""
+    known = list(space["subspaces"]) if isinstance(space, dict) and isinstance(space.get("subspaces"), dict) else []
+    if set(known) == set(names):
+        return known
+    return sorted(names, key=lambda k: (0, int(k[7:]), "") if k.startswith("_index_") else (1, 0, k))
+
+
+def _read(node, where: str, space=None) -> np.ndarray:
     """The numbers of a dataset; a group of them (a Dict or Tuple space) is laid side by side, in Gymnasium's order."""
     if hasattr(node, "keys"):
-        order = sorted(node.keys(), key=lambda k: int(k[7:]) if k.startswith("_index_") else k)
-        parts = [_read(node[k], f"{where}/{k}") for k in order]
+        space = _text_of(space)
+        inner = space.get("subspaces") if isinstance(space, dict) and isinstance(space.get("subspaces"), dict) else {}
+        parts = [_read(node[k], f"{where}/{k}", inner.get(k)) for k in _order(node.keys(), space)]
         if not parts:
             raise InputError(f"{where} is empty")
         return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1)
@@ -192,12 +201,12 @@ def _has_images(space) -> bool:
     return image or any(_has_images(_text_of(s)) for s in space.values())
 
 
-def _episode(group, where: str) -> dict:
+def _episode(group, where: str, space=None) -> dict:
     """One episode. It has an observation more than steps; an end that nobody marked is a cut."""
     for name in ("observations", "rewards", "terminations", "truncations"):
         if name not in group:
             raise InputError(f"{where} has no '{name}'")
-    obs, reward = (_read(group[k], f"{where}/{k}") for k in ("observations", "rewards"))
+    obs, reward = _read(group["observations"], f"{where}/observations", space), _read(group["rewards"], f"{where}/rewards")
     obs, steps = obs.reshape(len(obs), -1), len(reward)
     if len(obs) != steps + 1:
         raise InputError(f"{where} has {len(obs)} observations for {steps} steps, and Minari has one more than steps")
@@ -228,7 +237,7 @@ def from_minari(path, progress=None) -> Transitions:
         if not names:
             raise InputError(f"'{at}' is no Minari file: it has no episode_0")
         for i, name in enumerate(names):
-            parts.append(_episode(file[name], f"'{at}' {name}"))
+            parts.append(_episode(file[name], f"'{at}' {name}", about.get("observation_space")))
             if progress:
                 progress(i + 1, len(names))
     if len({frozenset(p) for p in parts}) > 1 or len({p["obs"].shape[1] for p in parts}) > 1:

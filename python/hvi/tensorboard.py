@@ -3,18 +3,19 @@
     hvi.tensorboard.convert("run.jsonl", "runs/pennies")
     python -m hvi tensorboard run.jsonl runs/pennies --follow         # while the run goes on
 
-Every number of a line is a scalar of the line's step, under its name in the log. Scalars are written as doubles, so
-that they read back to the same bits (EventAccumulator.Tensors). A second call goes on where the first one ended."""
+Every number of a line is a scalar of the line's step, under its name in the log, rounded to a float: TensorBoard's
+server leaves out doubles. A second call goes on where the first one ended."""
 import json
 import os
 import time
 from pathlib import Path
 
+import numpy as np
+
 from ._core import ArgumentError, InputError, MismatchError, SystemFailure, need
 
 SUFFIX = ".hvi"  # of our event files' names; those of others in the same folder are left alone
-STEPS = {"outer": "outer", "step": "step"}
-SKIPPED = {"status"}
+STEPS = ("outer", "step")
 
 
 def read_log(path, start: int = 0) -> tuple:
@@ -48,8 +49,8 @@ def step_of(row: dict):
 
 
 def scalars(row: dict) -> dict:
-    """The numbers of a line by name; null, which stands for none, and words are left out."""
-    return {k: v for k, v in row.items() if isinstance(v, (int, float)) and not isinstance(v, bool) and k not in STEPS}
+    """The numbers of a line by name, as floats; null, which stands for none, and words are left out."""
+    return {k: float(np.float32(v)) for k, v in row.items() if isinstance(v, (int, float)) and not isinstance(v, bool) and k not in STEPS}
 
 
 def _seconds(row: dict) -> float:
@@ -65,15 +66,14 @@ def _files(folder) -> list:
 def _written(folder) -> tuple:
     """The last step in our event files of a folder, and its numbers; (-1, {}) where there are none."""
     loader = need("tensorboard.backend.event_processing.event_file_loader", "tensorboard", "event files are")
-    util = need("tensorboard.util.tensor_util", "tensorboard", "event files are")
     last, found = -1, {}
     for path in _files(folder):
         for event in loader.EventFileLoader(str(path)).Load():
             for value in event.summary.value:
                 if event.step > last:
                     last, found = event.step, {}
-                if event.step == last and value.HasField("tensor"):
-                    found[value.tag] = float(util.make_ndarray(value.tensor).item())
+                if event.step == last:
+                    found[value.tag] = value.tensor.float_val[0]  # the loader makes tensors of scalars
     return last, found
 
 
@@ -89,35 +89,31 @@ class Writer:
             for path in _files(folder):
                 path.unlink()
         self.last, self.numbers = _written(folder)
+        before = _files(folder)
         try:
             os.makedirs(folder, exist_ok=True)
             self._writer = writer.EventFileWriter(folder, filename_suffix=SUFFIX)
         except OSError as e:
             raise SystemFailure(f"cannot write in '{folder}': {e.strerror}") from None
         self.folder, self.start, self.steps = folder, None, 0
+        self._mine = [p for p in _files(folder) if p not in before]
 
-    def check(self, row: dict) -> None:
-        """A line that is there already must be the same one."""
-        if step_of(row) == self.last and scalars(row) != self.numbers:
-            raise MismatchError(f"'{self.folder}' has events of another run: step {self.last} differs; --force replaces them")
+    def check(self, rows: list) -> None:
+        """What is there already must be of the same run: its last step stands in the log too, with the same numbers."""
+        if self.last >= 0 and self.numbers not in [scalars(row) for row in rows if step_of(row) == self.last]:
+            raise MismatchError(f"'{self.folder}' has events of another run, up to step {self.last}; --force replaces them")
 
     def add(self, row: dict) -> None:
-        """The scalars of a line; lines up to the last step there are compared or passed over."""
-        self.check(row)
+        """The scalars of a line; lines up to the last step that is there are passed over."""
         if step_of(row) <= self.last:
             return
         proto = need("tensorboard.compat.proto.event_pb2", "tensorboard", "event files are")
-        summary = need("tensorboard.compat.proto.summary_pb2", "tensorboard", "event files are")
-        tensor = need("tensorboard.compat.proto.tensor_pb2", "tensorboard", "event files are")
-        types = need("tensorboard.compat.proto.types_pb2", "tensorboard", "event files are")
+        summary = need("tensorboard.compat.proto.summary_pb2", "tensorboard", "event files are").Summary
         if self.start is None:
             self.start = time.time() - _seconds(row)
-        meta = summary.SummaryMetadata(plugin_data=summary.SummaryMetadata.PluginData(plugin_name="scalars"),
-                                       data_class=summary.DATA_CLASS_SCALAR)
-        values = [summary.Summary.Value(tag=k, metadata=meta, tensor=tensor.TensorProto(
-            dtype=types.DT_DOUBLE, double_val=[float(x)])) for k, x in scalars(row).items()]
+        values = [summary.Value(tag=k, simple_value=x) for k, x in scalars(row).items()]
         self._writer.add_event(proto.Event(wall_time=self.start + _seconds(row), step=step_of(row),
-                                           summary=summary.Summary(value=values)))
+                                           summary=summary(value=values)))
         self.last, self.numbers, self.steps = step_of(row), scalars(row), self.steps + 1
 
     def flush(self) -> None:
@@ -128,7 +124,7 @@ class Writer:
         """Ends the file; one without a step is not left behind."""
         self._writer.close()
         if self.steps == 0:
-            for path in _files(self.folder)[-1:]:
+            for path in self._mine:
                 path.unlink()
 
 
@@ -145,9 +141,7 @@ def convert(log, folder, *, follow: bool = False, force: bool = False, every: fl
     rows, at = read_log(log)
     writer, quiet = Writer(folder, force), 0.0
     try:
-        if rows and step_of(rows[-1]) < writer.last:
-            raise MismatchError(f"'{writer.folder}' has events up to step {writer.last}, and the log ends at "
-                                f"{step_of(rows[-1])}: it is another run; --force replaces them")
+        writer.check(rows)
         while True:
             for row in rows:
                 writer.add(row)
