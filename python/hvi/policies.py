@@ -210,22 +210,27 @@ def _d3rlpy(path: str, deterministic: bool) -> tuple:
     return tensors, dict(notes, trainer=f"d3rlpy {type(algo).__name__}")
 
 
+def _is_zip(path: str) -> bool:
+    """By its beginning: a d3rlpy file has a zip of PyTorch's in it."""
+    with open(path, "rb") as f:
+        return f.read(2) == b"PK"
+
+
 def kind_of(path: str) -> str:
     """Whose checkpoint it is: 'sb3', 'cleanrl', 'd3rlpy', or None."""
-    if path.endswith((".cleanrl_model", ".pt", ".pth")):
-        return "cleanrl"
-    if zipfile.is_zipfile(path):
+    if _is_zip(path) and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as z:
             return "sb3" if "policy.pth" in z.namelist() else "cleanrl"
+    if path.endswith((".cleanrl_model", ".pt", ".pth")):
+        return "cleanrl"
     with open(path, "rb") as f:
-        start = f.read(2)
-    return "d3rlpy" if path.endswith(".d3") or start[:1] == b"\x80" else None
+        return "d3rlpy" if path.endswith(".d3") or f.read(1) == b"\x80" else None
 
 
 def _read(path: str, kind: str, deterministic: bool) -> tuple:
     if kind == "sb3":
         return _sb3(path)
-    if kind == "d3rlpy" and not zipfile.is_zipfile(path):
+    if kind == "d3rlpy" and not _is_zip(path):
         return _d3rlpy(path, deterministic)
     saved = _load(path)
     state = saved.get("_policy", saved.get("policy")) if isinstance(saved, dict) else None
@@ -253,6 +258,8 @@ def convert(path, out, *, kind: str = None, deterministic: bool = False, force: 
         tensors, said = _read(path, kind, deterministic)
     except (zipfile.BadZipFile, pickle.UnpicklingError, EOFError) as e:
         raise InputError(f"'{path}' is damaged: {e}") from None
+    except InputError as e:
+        raise InputError(str(e) if path in str(e) else f"'{path}': {e}") from None
     if deterministic:
         said["kind"] = "deterministic"
     about = {"contents": "policy", "version": text(lib.hvi_version()), **said, **notes}

@@ -34,8 +34,9 @@ def actions(program, path, states, tmp_path):
 ])
 def test_stable_baselines3(name, extra, command, program, states, tmp_path):
     model = getattr(importlib.import_module("stable_baselines3"), name)("MlpPolicy", "Pendulum-v1", seed=3, device="cpu", **extra)
+    torch.manual_seed(5)
     for p in model.policy.parameters():  # as if trained: away from a first draw with tiny heads
-        torch.nn.init.normal_(p, std=0.3)
+        torch.nn.init.normal_(p, std=0.15)
     model.save(tmp_path / "model.zip")
     done = command("convert", tmp_path / "model.zip", tmp_path / "ours.safetensors")
     assert done.returncode == 0, done.stderr
@@ -47,7 +48,8 @@ def test_stable_baselines3(name, extra, command, program, states, tmp_path):
     if name in ("SAC", "PPO"):  # their noise too: the spread of many draws
         seen = np.repeat(states[:1], 4000, 0)
         torch.manual_seed(1)
-        assert abs(np.std(ours.sample(seen)) - np.std(model.predict(seen)[0])) < 0.05
+        spread, theirs = np.std(ours.sample(seen)), np.std(model.predict(seen)[0])
+        assert abs(spread - theirs) < 0.08 * theirs and theirs > 0.1
 
 
 def test_stable_baselines3_trained(program, command, tmp_path):
@@ -72,7 +74,8 @@ def test_stable_baselines3_refused(extra, line, command, tmp_path):
     model = getattr(importlib.import_module("stable_baselines3"), extra.pop("algorithm"))("MlpPolicy", device="cpu", **extra)
     model.save(tmp_path / "model.zip")
     done = command("convert", tmp_path / "model.zip", tmp_path / "ours.safetensors")
-    assert done.returncode == 3 and line in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    last = done.stderr.splitlines()[-1]  # before it is what gym says whenever somebody imports it
+    assert done.returncode == 3 and line in last and last.startswith("hvi: '") and "model.zip" in last, done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.zip"]  # nothing is left behind
 
 
@@ -97,8 +100,9 @@ def cleanrl_classes(script: str, name: str):
 def test_cleanrl(script, name, saved, count, command, program, states, tmp_path):
     envs = gym.vector.SyncVectorEnv([lambda: gym.make("Pendulum-v1")] * count)
     actor = cleanrl_classes(script, name)(envs)
+    torch.manual_seed(6)
     for p in actor.parameters():
-        torch.nn.init.normal_(p, std=0.1)
+        torch.nn.init.normal_(p, std=0.2)
     state = actor.state_dict()
     torch.save((state, {"fc1.weight": torch.zeros(1)}) if saved == "tuple" else state, tmp_path / "run.cleanrl_model")
     done = command("convert", tmp_path / "run.cleanrl_model", tmp_path / "ours.safetensors")
@@ -121,6 +125,7 @@ def made(name: str, **extra):
     d3rlpy = pytest.importorskip("d3rlpy")
     algo = getattr(d3rlpy.algos, f"{name}Config")(**extra).create(device="cpu")
     algo.create_impl((3,), 1)
+    torch.manual_seed(7)
     for p in algo.impl.policy.parameters():
         torch.nn.init.normal_(p, std=0.3)
     return algo
