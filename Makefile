@@ -15,7 +15,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel install format \
+.PHONY: all test suite asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel interop install format \
         check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -133,6 +133,13 @@ wheel: ## the Python package with library and program, tried in a clean virtual 
 	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle hvi_static man
 	scripts/wheel.sh build-bundle
 	scripts/try-wheel.sh python/dist
+
+interop: ## the Python package against packages of PyPI (Minari, SB3, TensorBoard, ONNX, ...), in .venv-interop/
+	$(say) 'the Python package and the packages of others'
+	scripts/install-dependencies.sh python3-dev python3-venv
+	$(configure) $(BUILD)
+	$(compile) $(BUILD) -j$(JOBS) --target hvi hvi_static
+	scripts/interop.sh $(BUILD)
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)
