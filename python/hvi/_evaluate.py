@@ -229,7 +229,8 @@ def evaluate(*, data=None, obs=None, reward=None, next_obs=None, terminated=None
     """
     arrays = {k: v for k, v in zip(COLUMNS, (obs, action, reward, next_obs, terminated, truncated, done)) if v is not None}
     if (data is not None) + (env is not None) + bool(arrays) != 1:
-        raise ArgumentError("evaluate takes data, or arrays (obs, reward, next_obs, terminated), or env and policy, and not both")
+        raise ArgumentError("evaluate takes data, or arrays (obs, reward, next_obs, terminated), or env and policy, "
+                            "and not both")
     source = arrays if data is None else data
     built_in = isinstance(env, str)
     made = _Spec(method, steps, not built_in, settings)
