@@ -4,6 +4,7 @@ import h5py
 import minari
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import hvi
 
@@ -73,6 +74,7 @@ def test_minari_to_the_program(walked, command, program, tmp_path):
     data, out = hvi.data.from_minari(walked[1]), tmp_path / "walk.safetensors"
     done = command("convert", walked[1], out)
     assert done.returncode == 0 and "500 rows" in done.stderr, done.stderr
+    assert np.array_equal(safetensors.numpy.load_file(out)["obs"], data["obs"].astype(np.float32))
     program("evaluate", "--data", out, *WORDS, cwd=tmp_path)
     for r in (hvi.evaluate(data=data, **SETTINGS), hvi.evaluate(**data, **SETTINGS), hvi.evaluate(data=out, **SETTINGS)):
         r.save(tmp_path / "mine.safetensors")
