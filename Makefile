@@ -15,7 +15,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite api abi-check dist try-dist asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel install format \
+.PHONY: all test suite api abi-check dist try-dist asan tsan valgrind clang fuzz $(campaigns) isa coverage bench bench-peers reproduce page-check gpu-check deb bundle wheel interop install format \
         check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -152,6 +152,13 @@ dist: ## tarball, Debian packages, bundle and wheel of the last commit, with SHA
 try-dist: ## what dist/ holds, one by one, each on a bare root; as root
 	$(say) 'a release on bare roots'
 	JOBS=$(JOBS) scripts/try-dist.sh dist
+
+interop: ## the Python package against packages of PyPI (Minari, SB3, TensorBoard, ONNX, ...), in .venv-interop/
+	$(say) 'the Python package and the packages of others'
+	scripts/install-dependencies.sh python3-dev python3-venv
+	$(configure) $(BUILD)
+	$(compile) $(BUILD) -j$(JOBS) --target hvi hvi_static
+	scripts/interop.sh $(BUILD)
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -8,15 +8,9 @@
 #include "model/mlp.h"
 #include "rollout.h"
 
-enum { SCALE_ROWS = 10000, GAP_ROWS = 10000 }; /* of a file */
-
 /* Options of a solve that have no meaning here, or another name. */
 static const char left_out[] = "iters tol max_evals stall_window growth_bound alternating "
                                "trace_decay error_alpha error_angle seed";
-/* What every optimizer takes over from the defaults; the default one takes all, and Adam, which is
- * that one without the decay of weights, its rate too. */
-static const char shared[] = "inner accelerate target keep_state";
-static const char shared_by_adam[] = "inner_lr inner_lr_decay";
 
 static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
@@ -87,7 +81,7 @@ static int check_options(const hvi_evaluate *e) {
       {e->env_name && e->map.count > 0, "--map goes with --data"},
       {e->testset_map.count > 0 && !e->testset_path, "--testset-map goes with --testset"},
       {!isnan(e->standard_error) && !e->testset_path, "--standard-error goes with --testset"},
-      {e->gap_rows != GAP_ROWS && !e->gap, "--gap-rows goes with --gap"},
+      {e->gap_rows != HVI_EVALUATION_ROWS && !e->gap, "--gap-rows goes with --gap"},
       {e->gap && e->env_name,
        "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
       {0}});
@@ -110,58 +104,19 @@ static int check_method(const hvi_evaluate *e) {
       {0}});
 }
 
-/* A rule of the value problem, with the options that it uses. */
-static int apply_rule(hvi_setup *s, const hvi_args *args) {
-  const bool follows = strcmp(s->settings.rule->name, "td-target") == 0;
-  s->settings.eta = 1e-3;
-  s->settings.rule_settings = s->asked.rule_settings;
-  s->settings.rule_settings.second_rate = follows ? 0.1 : 1.0;
-  return hvi_setup_apply(s, args);
-}
-
-/* The defaults of an evaluation where no option says otherwise. */
-static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
-  hvi_setup *s = &e->setup;
-  const hvi_settings ours = hvi_evaluation_settings();
-  const bool own = !hvi_setup_is_plain(s); /* a preset or a baseline stays what it is */
-  const bool same = s->settings.optimizer == ours.optimizer;
-  const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
-  if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
-  if (own) return;
-  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
-    if (row->kind == HVI_SETTING_SECTION || hvi_args_given(args, row->name)) continue;
-    if (same || hvi_words_have(shared, row->name) ||
-        (adam && hvi_words_have(shared_by_adam, row->name)))
-      hvi_setting_copy(row, &s->settings, &ours);
-  }
-  /* it goes with plain Bellman targets and new samples, and nobody asked for it */
-  if (!hvi_args_given(args, "accelerate") &&
-      (e->spec.value.returns || s->settings.target != HVI_TARGET_PLAIN ||
-       s->settings.redraw_every > 1))
-    s->settings.accelerate = HVI_ACCELERATE_NONE;
-}
-
-/* Targets look further where rows follow each other and nobody asked for something else. */
-static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
-  hvi_value_spec *v = &e->spec.value;
-  const bool own = !hvi_setup_is_plain(&e->setup);
-  const bool fits = !own && !v->returns && !e->data_path;
-  if (!fits && !hvi_args_given(args, "lambda")) v->lambda = 0.0;
-  const bool fades = v->lambda > 0.0 && v->lambda < 1.0 && !own && !e->data_path;
-  if (!fades && !hvi_args_given(args, "lambda-decay")) v->lambda_decay = 0.0;
-}
-
 /* The method in force, from the defaults and the options. */
 static int choose_method(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
+  const char *given[HVI_ARGS_MAX + 1] = {NULL};
+  for (size_t i = 0, n = 0; i < args->count; i++)
+    if (args->rows[i].given) given[n++] = args->rows[i].setting.name;
   s->settings = hvi_method_settings("gd");
   s->settings.seed = s->seed = e->spec.seed;
   const bool learns = hvi_method_apply(&s->settings, s->method, hvi_value_rules()) &&
                       s->settings.baseline == HVI_BASELINE_RULE;
-  HVI_STEP(learns ? apply_rule(s, args) : hvi_setup_method(s, args));
-  apply_defaults(e, args);
-  choose_lambda(e, args);
-  if (!hvi_args_given(args, "eta") && !learns) s->settings.eta = 1.0;
+  HVI_STEP(learns ? hvi_setup_apply(s, args) : hvi_setup_method(s, args));
+  HVI_CALL(hvi_evaluation_choose(&e->spec, &s->settings, s->method, given, e->data_path != NULL,
+                                 &hvi_fault));
   s->settings.max_outer = e->steps;
   return check_method(e);
 }
@@ -189,7 +144,6 @@ static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
   hvi_say("%s", e->task.data->remarks);
   s->value.data = e->task.data;
   s->value.draw = e->batch > 0 && e->batch < e->task.data->count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
-  s->normalise_rows = SCALE_ROWS;
   e->gap_data = *e->task.data;
   if (e->gap_rows > 0 && e->gap_rows < e->gap_data.count) e->gap_data.count = e->gap_rows;
   if (e->gap) s->gap = &e->gap_data;
@@ -427,16 +381,15 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .steps = settings.max_outer,
                     .test_states = 100,
                     .every = 50,
-                    .gap_rows = GAP_ROWS,
+                    .gap_rows = HVI_EVALUATION_ROWS,
                     .standard_error = NAN,
                     .task = {.noise = NAN},
                     .spec = hvi_evaluation_defaults()};
   hvi_args args = {argv[0], "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...", .max = 1,
                    .operand = "environment"};
-  e.spec.gap_per_decade = 1;
+  e.spec.gap_per_decade = HVI_EVALUATION_GAPS;
   e.setup.method = settings.optimizer->name;
   e.setup.asked = settings;
-  e.setup.asked.rule_settings.adam = true;
   add_options(&e, &args);
   hvi_args_device(&args, &e.device, NULL);
   HVI_STEP(hvi_args_parse(&args, argc, argv));

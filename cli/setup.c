@@ -36,11 +36,6 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
 }
 
-bool hvi_setup_is_plain(const hvi_setup *s) {
-  const hvi_settings *o = &s->settings;
-  return o->automatic || (!o->baseline && strcmp(s->method, o->optimizer->name) == 0);
-}
-
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   for (size_t i = 0; i < args->count; i++) {
     const hvi_arg *arg = &args->rows[i];

@@ -51,9 +51,6 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args);
 /* The options that were given go from `asked` to `settings`, whose method must use them. */
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args);
 
-/* Whether the method is an optimizer under its own name: neither a preset, which is a name for one
- * with some settings, nor a baseline. */
-bool hvi_setup_is_plain(const hvi_setup *s);
 /* Whether a setting is one of the method in force: not eta, which is shown by itself, nor a seed.
  */
 bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);

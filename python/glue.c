@@ -5,6 +5,9 @@
  * cffi compiles this file with declarations made from the library's own headers. Functions named
  * hvi_py_on_... are Python's; cffi defines them, and takes the GIL around each call.
  */
+#include "base/file.h"
+#include "rl/policy.h"
+
 #include <hvi/hvi.h>
 
 #include <cblas.h>
@@ -35,6 +38,8 @@ typedef struct hvi_py_watch {
   void *callback;         /* a handle for hvi_py_on_row; NULL: none */
   bool failed;            /* a callable has raised, or there is no memory: the solve stops */
   bool no_memory;
+  double every,
+      next; /* seconds between two calls of the callback, 0: each row; when the next is due */
   size_t count, room, dim, out;
   hvi_py_row *rows; /* [count] */
   double *points;   /* [count][dim + out] */
@@ -66,12 +71,6 @@ static bool keep(hvi_py_watch *w, const hvi_record *r) {
   return true;
 }
 
-static bool hvi_py_observe(void *context, const hvi_record *row) {
-  hvi_py_watch *w = context;
-  if (w->failed || (w->keep && !keep(w, row))) return false;
-  return !w->callback || hvi_py_on_row(w->callback, row);
-}
-
 static void hvi_py_watch_end(hvi_py_watch *w) {
   free(w->rows);
   free(w->points);
@@ -83,6 +82,14 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool hvi_py_observe(void *context, const hvi_record *row) {
+  hvi_py_watch *w = context;
+  if (w->failed || (w->keep && !keep(w, row))) return false;
+  if (!w->callback || (w->every > 0 && now() < w->next)) return true;
+  w->next = now() + w->every;
+  return hvi_py_on_row(w->callback, row) && !w->failed;
 }
 
 /* Outer steps for about so many seconds. HVI_RUNNING: there is more to do. */
@@ -161,4 +168,43 @@ static hvi_problem *hvi_py_problem(void *handle, hvi_model *m) {
   p->base.model = m;
   p->handle = handle;
   return &p->base;
+}
+
+/* A file at path may be written: nothing is there, or what has the mark (NULL: whatever it is). */
+static hvi_status hvi_py_may_write(const char *path, const char *mark, hvi_error *err) {
+  return hvi_file_ours(path, mark, err);
+}
+
+/* What a policy is made of, for those who write it down in another form. */
+typedef struct hvi_py_layer {
+  size_t in, out;
+  const float *weight, *bias; /* [out][in], [out] */
+} hvi_py_layer;
+
+typedef struct hvi_py_form {
+  size_t layers; /* the head, of 2 act outputs with the means first, is the last; 0: linear */
+  hvi_activation activation;
+  bool clipped; /* and not squashed by tanh; to shift +- scale either way */
+  bool noise;
+  const float *scale, *shift; /* [act] */
+  const double *gain;         /* [act][obs] of a linear one */
+} hvi_py_form;
+
+static hvi_py_form hvi_py_policy_form(const hvi_policy *p) {
+  return (hvi_py_form){.layers = p->net ? p->net->layer_count : 0,
+                       .activation = p->net ? p->net->layers[0].activation : HVI_IDENTITY,
+                       .clipped = p->form.clipped,
+                       .noise = !p->net || p->form.deviation != HVI_DEVIATION_NONE,
+                       .scale = p->scale,
+                       .shift = p->shift,
+                       .gain = p->gain};
+}
+
+static hvi_py_layer hvi_py_policy_layer(const hvi_policy *p, size_t l) {
+  const hvi_net_layer *y = &p->net->layers[l];
+  return (hvi_py_layer){y->in, y->out, p->weights + y->weight, p->weights + y->bias};
+}
+
+static void hvi_py_policy_text(const hvi_policy *p, char text[HVI_POLICY_TEXT]) {
+  hvi_policy_describe(text, p);
 }

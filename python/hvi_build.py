@@ -25,7 +25,8 @@ typedef struct hvi_py_row {
   uint64_t f_evals, model_passes, grad_evals, env_steps; double seconds;
 } hvi_py_row;
 typedef struct hvi_py_watch {
-  bool keep, keep_points; void *callback; bool failed; bool no_memory; size_t count, room, dim, out;
+  bool keep, keep_points; void *callback; bool failed; bool no_memory; double every, next;
+  size_t count, room, dim, out;
   hvi_py_row *rows; double *points;
 } hvi_py_watch;
 void hvi_py_blas_threads(int threads);
@@ -36,6 +37,14 @@ hvi_outcome hvi_py_run(hvi_solver *s, const hvi_py_watch *w, double seconds);
 bool hvi_py_evaluate(hvi_evaluation *e, double seconds, hvi_status *status, hvi_error *err);
 hvi_model *hvi_py_model(void *handle, size_t dim, size_t out);
 hvi_problem *hvi_py_problem(void *handle, hvi_model *m);
+hvi_status hvi_py_may_write(const char *path, const char *mark, hvi_error *err);
+typedef struct hvi_py_layer { size_t in, out; const float *weight, *bias; } hvi_py_layer;
+typedef struct hvi_py_form {
+  size_t layers; hvi_activation activation; bool clipped, noise; const float *scale, *shift; const double *gain;
+} hvi_py_form;
+hvi_py_form hvi_py_policy_form(const hvi_policy *p);
+hvi_py_layer hvi_py_policy_layer(const hvi_policy *p, size_t l);
+void hvi_py_policy_text(const hvi_policy *p, char *text);
 extern "Python" {
   bool hvi_py_on_row(void *handle, const hvi_record *row);
   void hvi_py_on_F(void *handle, const double *theta, const double *z, double *f);
@@ -85,7 +94,7 @@ for header in HEADERS:
 ffibuilder.cdef(GLUE)
 ffibuilder.set_source(
     "hvi._hvi", (HERE / "glue.c").read_text(),
-    include_dirs=[str(ROOT / "include")], extra_compile_args=["-O2", "-std=gnu11", *pkg_config("--cflags", "openblas")],
+    include_dirs=[str(ROOT / "include"), str(ROOT / "src")], extra_compile_args=["-O2", "-std=gnu11", *pkg_config("--cflags", "openblas")],
     extra_link_args=link_arguments(), depends=[str(BUILD / "src" / "libhvi.a"), str(HERE / "glue.c")])
 
 if __name__ == "__main__":  # into a folder of one's own: hvi_build.py FOLDER

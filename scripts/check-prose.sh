@@ -14,7 +14,7 @@ status=0
 long=$(mktemp)
 trap 'rm -f "$long"' EXIT
 
-mapfile -t pages < <(find . -name '*.md' -not -path './build*' -not -path './.git/*' -not -path './out/*' | sort)
+mapfile -t pages < <(find . -name '*.md' -not -path './build*' -not -path './.git/*' -not -path './out/*' -not -path './.venv*' | sort)
 
 if grep -nE '^.{121,}' "${pages[@]}" /dev/null | sed -E 's/^([^:]*:[0-9]+):.*/\1: over 120 characters/' | grep .; then
   status=1

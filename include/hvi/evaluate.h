@@ -199,6 +199,15 @@ typedef struct hvi_evaluation_spec {
  * returns. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
 HVI_API hvi_settings hvi_evaluation_settings(void);
+/* The rest of what `hvi evaluate` does before it opens its data. `s` are the settings of `method`
+ * with what was asked for (hvi_settings_take); `given` has the names of that, and of what was set in
+ * the spec, and ends in NULL. Everything else becomes what suits the method and the data. Method auto is
+ * refused: it is for problems. */
+HVI_API hvi_status hvi_evaluation_choose(hvi_evaluation_spec *spec, hvi_settings *s,
+                                         const char *method, const char *const *given,
+                                         bool from_data, hvi_error *err);
+/* Rows of data that scales and gaps are made of, and gaps between powers of 10, unless asked for. */
+enum { HVI_EVALUATION_ROWS = 10000, HVI_EVALUATION_GAPS = 1 };
 /* Those members that are its own and those of the gap; hvi_value_table and hvi_settings_table have
  * the others. */
 HVI_API const hvi_setting_table *hvi_evaluation_table(void);

@@ -101,9 +101,9 @@ typedef struct hvi_inspection {
   char advice[512];       /* which setting to change; empty when none */
 } hvi_inspection;
 
-/* Looks at a problem under these settings, with a run of at most `steps` outer steps. Tolerance,
- * evaluation limit and observer of the settings are not used, but for steps that adapt, which end as
- * they would. */
+/* Looks at a problem under these settings, with a run of at most `steps` outer steps. Tolerance and
+ * evaluation limit of the settings are not used, but for steps that adapt, which end as they would.
+ * The observer sees every run that is made, and may end it. */
 HVI_API hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p,
                                       const hvi_settings *s, size_t steps, hvi_error *err);
 

@@ -1,4 +1,5 @@
 """The library as cffi shows it: errors, settings by name, and small helpers that all parts share."""
+import importlib
 import math
 import os
 import threading
@@ -41,6 +42,10 @@ class SystemFailure(Error, OSError):
 
 class OutOfMemory(Error, MemoryError):
     """An allocation failed."""
+
+
+class MissingPackage(Error, ImportError):
+    """A Python package that is not installed; the text has the line that installs it."""
 
 
 class MismatchError(Error, ValueError):
@@ -263,10 +268,22 @@ class Result:
 
 def axes(ax):
     """Matplotlib's axes, or new ones."""
-    if ax is not None:
-        return ax
+    return ax if ax is not None else need("matplotlib.pyplot", "matplotlib", "plots are").subplots()[1]
+
+
+# Other people's packages, and files.
+
+
+def need(module: str, package: str, what: str):
+    """A module of a package that not everybody has, imported where it is used."""
     try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("plot() needs matplotlib, which is not installed") from None
-    return plt.subplots()[1]
+        return importlib.import_module(module)
+    except ImportError as e:
+        if e.name and e.name.split(".")[0] != module.split(".")[0]:
+            raise MissingPackage(f"{package} cannot be imported: {e}") from e
+        raise MissingPackage(f"{what} made with {package}, which is not installed: pip install {package}") from None
+
+
+def may_write(path, mark: str, force: bool = False) -> None:
+    """Raises where there is a file that does not have the mark of hvi's own, as the program does it."""
+    call(lib.hvi_py_may_write, os.fsencode(path), ffi.NULL if force else mark.encode())

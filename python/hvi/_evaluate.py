@@ -1,76 +1,40 @@
 """Policy evaluation: transitions in arrays, or of an environment, to a value network and how good it is."""
 import os
+import tempfile
 
 import numpy as np
 
 from ._core import ArgumentError, Fields, InputError, Result, axes, call, check, describe, ffi, find, get, lib, own, pointer
-from ._core import put, rows, text, vector
+from ._core import put, text, vector
+from .data import COLUMNS, collect, dataset
 from ._solve import SLICE, TABLE, apply_method, settings_fields, take
 
 VALUE, EVALUATION = lib.hvi_value_table(), lib.hvi_evaluation_table()
-COLUMNS = ("obs", "action", "reward", "next_obs", "terminated", "truncated", "done")
-TYPES = {np.dtype(t): getattr(lib, f"HVI_TENSOR_{name}") for t, name in (
-    ("?", "BOOL"), ("u1", "U8"), ("i1", "I8"), ("u2", "U16"), ("i2", "I16"), ("u4", "U32"), ("i4", "I32"), ("u8", "U64"),
-    ("i8", "I64"), ("f2", "F16"), ("f4", "F32"), ("f8", "F64"))}
 NAMES = {"error": "error", "without_noise": "clean", "without_noise_interval": "clean_interval",
          "relative_without_noise": "relative_clean", "mean_value": "mean", "rms_value": "size"}
-SCALE_ROWS = GAP_ROWS = 10000  # of data, as the program has it
-
-
-def _dataset(arrays: dict):
-    """The library's data set of arrays, by the rules of data files."""
-    kept, items = [], []
-    for name, x in arrays.items():
-        a = np.ascontiguousarray(x)
-        if a.dtype not in TYPES:
-            raise InputError(f"'{name}' has type {a.dtype}, which is not a number or a truth value")
-        if a.ndim > 8:
-            raise InputError(f"'{name}' has {a.ndim} axes")
-        kept += [a, ffi.new("char[]", name.encode())]
-        items.append(dict(name=kept[-1], type=TYPES[a.dtype], dims=a.ndim, shape=list(a.shape), data=pointer(a, "void")))
-    c = ffi.new("hvi_tensor[]", items)
-    out = ffi.new("hvi_dataset **")
-    call(lib.hvi_dataset_of, out, ffi.new("hvi_tensors *", dict(count=len(items), items=c)), b"the arrays", ffi.NULL)
-    return ffi.gc(out[0], lib.hvi_dataset_free)
-
-
-def collect(env, policy, transitions: int, seed: int = 1) -> dict:
-    """Transitions of a policy in an environment with Gymnasium's reset and step, as arrays.
-
-    policy: a function from an observation to an action. Episodes follow each other; the last one may be cut."""
-    found = {name: [] for name in ("obs", "action", "reward", "next_obs", "terminated", "truncated")}
-    state, _ = env.reset(seed=seed)
-    for _ in range(transitions):
-        action = policy(state)
-        after, reward, terminated, truncated, _ = env.step(action)
-        for name, x in zip(found, (state, action, reward, after, terminated, truncated)):
-            found[name].append(np.array(x))
-        state = env.reset()[0] if terminated or truncated else after
-    flat = ("obs", "action", "next_obs")
-    return {k: np.array(v).reshape(len(v), -1) if k in flat else np.array(v) for k, v in found.items()}
 
 
 class _Spec:
-    """Keywords to the spec of an evaluation, as `hvi evaluate` makes it from its options."""
+    """Keywords to the spec of an evaluation; what they leave open is the library's, as `hvi evaluate` has it."""
 
     def __init__(self, method: str, steps: int, from_data: bool, given: dict):
         self.spec = ffi.new("hvi_evaluation_spec *", lib.hvi_evaluation_defaults())
-        self.ours = ffi.new("hvi_settings *", lib.hvi_evaluation_settings())
-        self.s = ffi.new("hvi_settings *", lib.hvi_method_settings(b"gd"))
-        self.method = method or text(self.ours.optimizer.name)
-        self.given = {k.rstrip("_") for k in given}
-        self.asked = ffi.new("hvi_settings *", self.ours[0])
-        self.asked.rule_settings.adam = True
-        self.spec.gap_per_decade = 1
-        own = self._put(given)
+        self.spec.gap_per_decade = lib.HVI_EVALUATION_GAPS
+        ours = lib.hvi_evaluation_settings()
+        self.s, asked = ffi.new("hvi_settings *", lib.hvi_method_settings(b"gd")), ffi.new("hvi_settings *", ours)
+        self.method = method or text(ours.optimizer.name)
+        solver = self._put(asked, given)
         self.s.seed = self.spec.seed
-        self._choose(own)
-        self._lambda(from_data)
-        self.s.max_outer = steps or self.ours.max_outer
+        apply_method(self.s, self.method, lib.hvi_value_rules())
+        take(self.s, asked, self.method, solver)
+        names = [ffi.new("char[]", k.rstrip("_").replace("-", "_").encode()) for k in given]
+        call(lib.hvi_evaluation_choose, self.spec, self.s, self.method.encode(),
+             ffi.new("char *[]", [*names, ffi.NULL]), from_data)
+        self.s.max_outer = steps or ours.max_outer
         self.spec.settings = self.s
         self._check(from_data)
 
-    def _put(self, given: dict) -> list:
+    def _put(self, asked, given: dict) -> list:
         """Each to the table that has it; returns those of the solver."""
         solver = []
         for name, value in given.items():
@@ -79,49 +43,9 @@ class _Spec:
             elif find(EVALUATION, name):
                 put(EVALUATION, self.spec, name, value)
             else:
-                put(TABLE, self.asked, name, value)
+                put(TABLE, asked, name, value)
                 solver.append(name)
         return solver
-
-    @property
-    def plain(self) -> bool:
-        """An optimizer under its own name: neither a preset nor a baseline."""
-        return not self.s.baseline and text(self.s.optimizer.name) == self.method
-
-    def _choose(self, names: list) -> None:
-        """The method in force: its own settings, what an evaluation starts from, and what was asked for."""
-        s, ours = self.s, self.ours
-        if self.method == "auto":
-            raise ArgumentError("method auto is for problems; an evaluation starts from adamw")
-        apply_method(s, self.method, lib.hvi_value_rules())
-        rule = s.baseline == lib.HVI_BASELINE_RULE
-        if rule:
-            s.eta = 1e-3
-            s.rule_settings = self.asked.rule_settings
-            s.rule_settings.second_rate = 0.1 if self.method == "td-target" else 1.0
-        take(s, self.asked, self.method, names)
-        name = text(s.optimizer.name)
-        shared = {"inner", "accelerate", "target", "keep_state", *(["inner_lr", "inner_lr_decay"] if name == "adam" else [])}
-        if self.plain:
-            for row in rows(TABLE):
-                if text(row.name) not in self.given and (s.optimizer == ours.optimizer or text(row.name) in shared):
-                    lib.hvi_setting_copy(ffi.addressof(row), s, ours)
-            plain_targets = s.target == lib.HVI_TARGET_PLAIN and s.redraw_every <= 1
-            if "accelerate" not in self.given and (self.spec.value.returns or not plain_targets):
-                s.accelerate = lib.HVI_ACCELERATE_NONE
-        elif "polyak" not in self.given:
-            self.spec.polyak = 0.0
-        if "eta" not in self.given and not rule:
-            s.eta = 1.0
-        s.seed = self.spec.seed
-
-    def _lambda(self, from_data: bool) -> None:
-        """Targets look further where rows follow each other and nobody asked for something else."""
-        v = self.spec.value
-        if not (self.plain and not v.returns and not from_data) and "lambda" not in self.given:
-            setattr(v, "lambda", 0.0)
-        if not (0 < getattr(v, "lambda") < 1 and self.plain and not from_data) and "lambda_decay" not in self.given:
-            v.lambda_decay = 0.0
 
     def _check(self, from_data: bool) -> None:
         v, s = self.spec.value, self.s
@@ -271,11 +195,11 @@ def _environment(spec, env: str, policy, steps: int, threads: int) -> list:
     return kept
 
 
-def _data(spec, arrays: dict, gap: bool, gap_rows: int) -> list:
-    data, v = _dataset(arrays), spec.value
+def _data(spec, source, gap: bool, gap_rows: int) -> list:
+    """Arrays, or the path of a file, as the data of an evaluation."""
+    data, v = dataset(source), spec.value
     v.data = data
     v.draw = lib.HVI_VALUE_RANDOM if 0 < v.batch < data.count else lib.HVI_VALUE_ALL
-    spec.normalise_rows = SCALE_ROWS
     first = ffi.new("hvi_dataset *", data[0])
     first.count = min(data.count, gap_rows or data.count)
     if gap:
@@ -283,15 +207,17 @@ def _data(spec, arrays: dict, gap: bool, gap_rows: int) -> list:
     return [data, first]
 
 
-def evaluate(*, obs=None, reward=None, next_obs=None, terminated=None, truncated=None, done=None, action=None, env=None,
+def evaluate(*, data=None, obs=None, reward=None, next_obs=None, terminated=None, truncated=None, done=None, action=None, env=None,
              policy=None, transitions: int = 100000, method: str = None, steps: int = None, testset=None,
-             gap: bool = False, gap_rows: int = GAP_ROWS, threads: int = 1, callback=None, **settings) -> Evaluation:
+             gap: bool = False, gap_rows: int = lib.HVI_EVALUATION_ROWS, threads: int = 1, callback=None,
+             **settings) -> Evaluation:
     """The value function of a policy from its transitions, by the projected Bellman error, and how good it is.
 
+    data: a dictionary of arrays (hvi.data.from_minari, hvi.collect, ...), or a file that `hvi evaluate --data` reads.
     Arrays: obs [n][obs], reward [n], next_obs [n][obs], and terminated [n] or done [n]; truncated and action where they
         are known. next_obs may be missing where truncated tells the ends of episodes (docs/data-files.md).
-    env and policy: an environment with Gymnasium's reset and step, and a function from an observation to an action;
-        so many `transitions` are collected here and then used as arrays. Or the name of a built-in environment
+    env and policy: an environment with Gymnasium's reset and step, or several side by side (gymnasium.vector), and a
+        function from observations to actions; so many `transitions` are collected here and then used as arrays. Or the name of a built-in environment
         ('lqr', 'pendulum', ...) and a policy's file or 'default', which is simulated by the library as it goes.
     method: 'adamw' unless given. steps: outer steps (200).
     testset: a file, or (obs, value) or (obs, value, standard_error), to measure the error with.
@@ -302,8 +228,10 @@ def evaluate(*, obs=None, reward=None, next_obs=None, terminated=None, truncated
     Settings (lambda_ stands for lambda):
     """
     arrays = {k: v for k, v in zip(COLUMNS, (obs, action, reward, next_obs, terminated, truncated, done)) if v is not None}
-    if (env is None) == (not arrays):
-        raise ArgumentError("evaluate takes arrays (obs, reward, next_obs, terminated), or env and policy, and not both")
+    if (data is not None) + (env is not None) + bool(arrays) != 1:
+        raise ArgumentError("evaluate takes data, or arrays (obs, reward, next_obs, terminated), or env and policy, "
+                            "and not both")
+    source = arrays if data is None else data
     built_in = isinstance(env, str)
     made = _Spec(method, steps, not built_in, settings)
     spec, batch = made.spec, made.spec.value.batch
@@ -312,8 +240,8 @@ def evaluate(*, obs=None, reward=None, next_obs=None, terminated=None, truncated
     if env is not None and not built_in:
         if not callable(policy):
             raise ArgumentError("policy must be a function from an observation to an action")
-        arrays = collect(env, policy, transitions, spec.seed)
-    kept = _environment(spec, env, policy, made.s.max_outer, threads) if built_in else _data(spec, arrays, gap, gap_rows)
+        source = collect(env, policy, transitions, spec.seed)
+    kept = _environment(spec, env, policy, made.s.max_outer, threads) if built_in else _data(spec, source, gap, gap_rows)
     if testset is not None:
         probe, alive = _probe(testset, spec.value.gamma)
         spec.probe, kept = probe, [*kept, probe, alive]
@@ -344,8 +272,8 @@ def _finish(e, made: _Spec, batch: int) -> Evaluation:
         settings=settings, trace=_trace(e), value=Value(p, theta, network, v.gamma, e))
 
 
-def load_value(path) -> Value:
-    """A value network that `hvi evaluate` or save() wrote, as a callable."""
+def _read_value(path) -> Fields:
+    """What a value network's file says: layers [(weight, bias)], activation, gamma, and the scales."""
     out = ffi.new("hvi_tensors **")
     call(lib.hvi_tensors_read, out, os.fsencode(path), 0)
     file = ffi.gc(out[0], lib.hvi_tensors_free)
@@ -356,26 +284,48 @@ def load_value(path) -> Value:
             raise InputError(f"'{path}' has no note '{key}': it is no value network of hvi")
         return default if found is None else found
 
-    shapes = {text(file.items[i].name): list(file.items[i].shape)[:file.items[i].dims] for i in range(file.count)}
-    layers = sorted((int(n.split(".")[0]), s) for n, s in shapes.items() if n.endswith(".weight") and n[0].isdigit())
-    if not layers:
+    def numbers(t):
+        a = np.empty(lib.hvi_tensor_count(t))
+        call(lib.hvi_tensor_doubles, pointer(a), t)
+        return a.reshape([t.shape[k] for k in range(t.dims)])
+
+    found = {text(file.items[i].name): file.items[i] for i in range(file.count)}
+    order = sorted(int(n.split(".")[0]) for n in found if n.endswith(".weight") and n[0].isdigit())
+    if not order:
         raise InputError(f"'{path}' has no layers 0.weight, 2.weight, ...")
-    inputs, spec = layers[0][1][1], ffi.new("hvi_value_spec *", lib.hvi_value_defaults())
+    layers = [[numbers(ffi.addressof(found[f"{k}.{part}"])) for part in ("weight", "bias")] for k in order]
+    center, spread = (np.array(note(k, "").split(), float) for k in ("center", "spread"))
+    return Fields(layers=layers, activation=note("activation"), gamma=float(note("gamma")), shift=float(note("shift", "0")),
+                  scale=float(note("scale", "1")), center=center if center.size else None,
+                  spread=spread if spread.size else None)
+
+
+def parts_of(value: Value) -> Fields:
+    """What a value function is made of, as its file would say it."""
+    with tempfile.TemporaryDirectory(prefix="hvi-") as folder:
+        path = os.path.join(folder, "value.safetensors")
+        value.save(path)
+        return _read_value(path)
+
+
+def load_value(path) -> Value:
+    """A value network that `hvi evaluate` or save() wrote, as a callable."""
+    parts, spec = _read_value(path), ffi.new("hvi_value_spec *", lib.hvi_value_defaults())
+    inputs = parts.layers[0][0].shape[1]
     row = np.zeros((1, inputs), np.float32)
-    data = _dataset(dict(obs=row, reward=np.zeros(1, np.float32), next_obs=row, terminated=np.ones(1, bool)))
-    scales = [np.array(note(k, "").split(), float) for k in ("center", "spread")]
-    put(VALUE, spec, "activation", note("activation"))
-    put(VALUE, spec, "hidden", [s[0] for _, s in layers[:-1]] or None)
-    spec.data, spec.gamma, spec.draw = data, float(note("gamma")), lib.HVI_VALUE_ALL
-    spec.shift, spec.scale = float(note("shift", "0")), float(note("scale", "1"))
-    if scales[0].size:
-        spec.center, spec.spread = (pointer(s) for s in scales)
+    data = dataset(dict(obs=row, reward=np.zeros(1, np.float32), next_obs=row, terminated=np.ones(1, bool)))
+    put(VALUE, spec, "activation", parts.activation)
+    put(VALUE, spec, "hidden", [len(bias) for _, bias in parts.layers[:-1]] or None)
+    spec.data, spec.gamma, spec.draw = data, parts.gamma, lib.HVI_VALUE_ALL
+    spec.shift, spec.scale = parts.shift, parts.scale
+    if parts.center is not None:
+        spec.center, spec.spread = pointer(parts.center), pointer(parts.spread)
     problem = ffi.new("hvi_problem **")
     call(lib.hvi_value_new, problem, spec, 1)
-    p = own(problem[0], lib.hvi_problem_free, data, scales, row)
+    p = own(problem[0], lib.hvi_problem_free, data, parts, row)
     theta = np.empty(p.model.dim)
     call(lib.hvi_mlp_load, p.model, pointer(theta), os.fsencode(path))
-    network = _network(spec, inputs, spec.activation, "all" if scales[0].size else "none")
+    network = _network(spec, inputs, spec.activation, "all" if parts.center is not None else "none")
     return Value(p, theta, network, spec.gamma, p)
 
 

@@ -13,24 +13,23 @@ TRACE = np.dtype([(name, np.uint64 if name in ("outer", "inner", "f_evals", "mod
                    else np.float64) for name, _ in ffi.typeof("hvi_py_row").fields])
 
 
-def methods() -> dict:
-    """The named methods, each with a line about it."""
+def _summaries(table) -> dict:
+    """Names and lines of a list that ends in a name of NULL."""
     found, i = {}, 0
-    table = lib.hvi_method_list()
     while table[i].name != ffi.NULL:
         found[text(table[i].name)] = text(table[i].summary)
         i += 1
     return found
+
+
+def methods() -> dict:
+    """The named methods, each with a line about it."""
+    return _summaries(lib.hvi_method_list())
 
 
 def problems() -> dict:
     """The built-in problems, each with a line about it."""
-    found, i = {}, 0
-    table = lib.hvi_builtin_list()
-    while table[i].name != ffi.NULL:
-        found[text(table[i].name)] = text(table[i].summary)
-        i += 1
-    return found
+    return _summaries(lib.hvi_builtin_list())
 
 
 def apply_method(s, method: str, rules) -> None:
@@ -267,13 +266,20 @@ def inspect(problem, method: str = "auto", *, steps: int = None, seed: int = 1, 
             theta0=None, precision: str = None, **settings) -> Inspection:
     """What theory says about a problem and a method, what a short run does, and what to change.
 
-    steps: outer steps of the run (1000, or iters). Everything else is as in hvi.solve. Ctrl-C waits for its end.
+    steps: outer steps of the run (1000, or iters). Everything else is as in hvi.solve, Ctrl-C among it.
     """
     setup = Setup(problem, method, options, seed, instance, theta0, precision, settings)
     p, i = setup.problem, ffi.new("hvi_inspection *")
     if steps is None:
         steps = setup.s.max_outer if "iters" in settings and setup.s.max_outer else 1000
-    call(lib.hvi_theory_inspect, i, p._c, setup.s, steps)
+    # twenty times a second Python is called, and looks at its signals
+    handle = ffi.new_handle((lambda row: True, p.dim, p.out))
+    watch, err = ffi.new("hvi_py_watch *", dict(callback=handle, every=SLICE)), ffi.new("hvi_error *")
+    setup.s.observe, setup.s.observer_context = ffi.addressof(lib, "hvi_py_observe"), watch
+    with Frame(watch) as frame:
+        status = lib.hvi_theory_inspect(i, p._c, setup.s, steps, err)
+        frame.settle()
+    check(status, err)
     c = i.constants
     rates = Fields((name, getattr(i.rates, name)) for name, _ in ffi.typeof("hvi_rates").fields)
     run = Fields(outcome=text(lib.hvi_outcome_name(i.outcome)), converging=i.converging, arrived=i.arrived, outer=i.outer,

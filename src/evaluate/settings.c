@@ -4,6 +4,9 @@
  * On lqr at gamma 0.99 most seeds end within half a per cent of the values, root mean squared, and
  * on HalfCheetah within one per cent of their variance; docs/evaluate.md has the figures.
  */
+#include "base/base.h"
+#include "base/suggest.h"
+
 #include <hvi/check.h>
 #include <hvi/evaluate.h>
 #include <hvi/sac.h>
@@ -66,7 +69,52 @@ hvi_settings hvi_evaluation_settings(void) {
   s.inner_steps = 50;
   s.keep_state = true;
   s.accelerate = HVI_ACCELERATE_MODE;
+  s.rule_settings.adam = true;
   s.eta = 1.0;
   s.max_outer = 200;
   return s;
+}
+
+/* What a method takes over from an evaluation's settings: the default one all (NULL), and Adam, which
+ * is that one without the decay of weights, its rate. A preset or a baseline stays what it is. */
+static const char *taken_over(const hvi_settings *s, const hvi_settings *ours, bool plain) {
+  if (s->baseline == HVI_BASELINE_RULE) return "second_rate adam";
+  if (!plain) return "";
+  if (s->optimizer == ours->optimizer) return NULL;
+  return strcmp(s->optimizer->name, "adam") == 0
+             ? "inner accelerate target keep_state inner_lr inner_lr_decay"
+             : "inner accelerate target keep_state";
+}
+
+static bool asks(const char *const *given, const char *name) {
+  while (*given && strcmp(*given, name) != 0) given++;
+  return *given;
+}
+
+hvi_status hvi_evaluation_choose(hvi_evaluation_spec *e, hvi_settings *s, const char *method,
+                                 const char *const *given, bool from_data, hvi_error *err) {
+  hvi_settings ours = hvi_evaluation_settings();
+  hvi_value_spec *v = &e->value;
+  if (s->automatic)
+    return hvi_error_argument(err, "method auto is for problems; an evaluation starts from %s",
+                              ours.optimizer->name);
+  const bool rule = s->baseline == HVI_BASELINE_RULE;
+  const bool plain = !s->baseline && strcmp(method, s->optimizer->name) == 0;
+  const char *words = taken_over(s, &ours, plain);
+  ours.rule_settings.second_rate = strcmp(method, "td-target") == 0 ? 0.1 : 1.0;
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
+    if (row->kind != HVI_SETTING_SECTION && (!words || hvi_words_have(words, row->name)) &&
+        !asks(given, row->name))
+      hvi_setting_copy(row, s, &ours);
+  if (!asks(given, "eta")) s->eta = rule ? 1e-3 : ours.eta;
+  /* it goes with plain Bellman targets and new samples, and nobody asked for it */
+  const bool usual = !v->returns && s->target == HVI_TARGET_PLAIN && s->redraw_every <= 1;
+  if (plain && !usual && !asks(given, "accelerate")) s->accelerate = HVI_ACCELERATE_NONE;
+  if (!plain && !asks(given, "polyak")) e->polyak = 0.0;
+  /* targets look further where rows follow each other and nobody asked for something else */
+  if (!(plain && !v->returns && !from_data) && !asks(given, "lambda")) v->lambda = 0.0;
+  const bool fades = plain && !from_data && v->lambda > 0.0 && v->lambda < 1.0;
+  if (!fades && !asks(given, "lambda_decay")) v->lambda_decay = 0.0;
+  e->normalise_rows = from_data ? HVI_EVALUATION_ROWS : 0;
+  return HVI_OK;
 }

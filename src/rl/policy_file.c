@@ -273,6 +273,7 @@ static hvi_status choose_form(hvi_policy_form *form, hvi_activation *activation,
   HVI_TRY(read_word(&o.kind, t, "kind", "policy_kind", file));
   HVI_TRY(read_word(&o.activation, t, "activation", "policy_activation", file));
   HVI_TRY(read_word(&o.squash, t, "squash", "squash", file));
+  HVI_TRY(read_word(&o.action_range, t, "action_range", "action_range", file));
   *form = s->of->form;
   *activation = o.activation ? (hvi_activation)(o.activation - 1) : s->of->activation;
   if (s->of->open && (!(o.activation || s->hidden == 0) || !o.squash))

@@ -121,6 +121,7 @@ typedef struct watch {
   bool measured;
   hvi_steps_see see;
   void *context;
+  const hvi_settings *asked;
 } watch;
 
 static bool observe(void *context, const hvi_record *row) {
@@ -130,14 +131,14 @@ static bool observe(void *context, const hvi_record *row) {
   if (taken) step = hvi_steps_measure(&w->steps, row->z);
   const bool more = w->see(w->context, taken ? &step : NULL, row);
   if (w->measured) hvi_steps_stand(&w->steps, row->theta, row->z);
-  return more;
+  return more && (!w->asked->observe || w->asked->observe(w->asked->observer_context, row));
 }
 
 HVI_RELEASE(hvi_solver)
 
 hvi_status hvi_steps_run(hvi_info *info, const hvi_problem *p, const hvi_settings *s, bool measured,
                          hvi_steps_see see, void *context, hvi_error *err) {
-  watch w = {.measured = measured, .see = see, .context = context};
+  watch w = {.measured = measured, .see = see, .context = context, .asked = s};
   hvi_settings own = *s;
   HVI_OWN_BY(hvi_solver_release) hvi_solver *solver = NULL;
   own.observe = observe;
