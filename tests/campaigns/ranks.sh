@@ -11,6 +11,7 @@ mpirun -n 1 true >out 2>&1 || { echo "mpirun does not work here" && exit 77; }
 mpirun=$(command -v mpirun)
 
 commands=(ensemble testset collect reproduce values)
+[[ $size == full ]] || commands=(values) # seconds
 declare -A words=(
   [ensemble]='solve rps --method lm --ensemble 6000 --checkpoint c --json'
   [testset]='testset lqr --policy default --states 60 --rollouts 40 --horizon 200 --out t'
@@ -58,9 +59,15 @@ die() {
   [[ -n $process ]]
 }
 
+# Of a study the finished cells stay: those of before the kill are not computed again.
 resumes() { # NAME RANKS
+  local cells size=0
+  for cells in work/o/*/cells.partial; do
+    if [[ -e $cells && ! -e ${cells%/*}/claims.json ]]; then cp "$cells" before && size=$(stat -c %s before); fi
+  done
   run work "$1" "$2" --resume
-  [[ $code == 0 ]] && same work "$1" && ! compgen -G 'work/*.tmp.*' >/dev/null
+  [[ $code == 0 ]] && same work "$1" && ! compgen -G 'work/*.tmp.*' >/dev/null || return 1
+  ((size == 0)) || { kept=$((kept + 1)) && cmp -s -n "$size" before work/o/*/cells.partial; }
 }
 
 # time_of NAME: what one process gives, in ./straight, and how many milliseconds three ranks take, in $ms.
@@ -76,7 +83,7 @@ time_of() {
   check "$1 on three ranks" same work "$1"
 }
 
-kills=$(many 2 30)
+kills=$(many 2 30) kept=0
 for name in "${commands[@]}"; do
   before=$tried missed=0
   time_of "$name"
@@ -95,6 +102,8 @@ for name in "${commands[@]}"; do
   done
   echo "$name: $kills ranks killed, $missed missed, $((tried - before)) checks"
 done
+
+echo "finished cells were kept: $kept times"
 
 # A part that is killed.
 merged() { # NAME
@@ -126,7 +135,7 @@ full_disk() { # NAME
   [[ $code == 0 ]] && same disk "$1"
 }
 mkdir disk
-if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
+if [[ $size == full ]] && mount -t tmpfs -o size=64k none disk 2>/dev/null; then
   trap 'umount "$here/disk"; chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
   for name in ensemble testset collect values; do
     time_of "$name"
