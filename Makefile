@@ -83,7 +83,7 @@ isa: all ## the unit tests and a table of bits on each level of instructions; th
 
 coverage: ## lines and branches that the suite covers, by folder (build-coverage/)
 	$(say) 'coverage'
-	$(configure) build-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS='--coverage -O0'
+	$(configure) build-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS='--coverage -O0 -DHVI_NORMAL_EXIT'
 	$(compile) build-coverage -j$(JOBS)
 	-$(ctest) build-coverage
 	scripts/coverage.sh build-coverage

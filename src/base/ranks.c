@@ -24,7 +24,7 @@ size_t hvi_ranks_expected(void) {
   return 0;
 }
 
-/* Longer and longer, so that a rest is a hundredth of the wait: long units are asked for seldom. */
+/* Longer and longer, so that a rest is a small part of the wait: long units are asked for seldom. */
 void hvi_ranks_rest(size_t empty) {
   if (empty <= SPIN) return;
   const size_t grown = REST_NANOSECONDS / 128 * (128 + empty - SPIN);

@@ -40,7 +40,7 @@ run() {
 rank_of() {
   local process
   for process in $(pgrep -P "$(pgrep -P "$1" || echo 1)"); do
-    if tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$process"; fi
+    if { tr '\0' '\n' <"/proc/$process/environ"; } 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$process"; fi
   done
 }
 
@@ -54,8 +54,9 @@ die() {
   sleep "$(printf '%d.%03d' $((RANDOM % ms / 1000)) $((RANDOM % (ms < 1000 ? ms : 1000))))"
   if (($2)); then process=$(rank_of $job "$3"); else process=$(pgrep -P $job || true); fi
   if [[ -n $process ]]; then kill -9 "$process" 2>/dev/null || process=''; fi
-  code=0
+  code=0 SECONDS=0
   wait $job 2>/dev/null || code=$?
+  ((SECONDS < 200)) || fail "$1, rank $3 of $2 is killed, and the job does not end"
   [[ -n $process ]]
 }
 
@@ -129,7 +130,8 @@ done
 
 # A disk that is full under the first rank.
 full_disk() { # NAME
-  [[ $code == 0 ]] || grep -q '^hvi: .*No space left' err || return 1
+  # 137: it did not end, and was killed
+  [[ $code == 0 ]] || { [[ $code != 137 ]] && grep -q '^hvi: .*No space left' err; } || return 1
   mount -o remount,size=64m disk
   run disk "$1" 2 --resume
   [[ $code == 0 ]] && same disk "$1"
