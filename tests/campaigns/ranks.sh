@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Processes that share work and die: kill -9 of any rank of an MPI job, of the first one, of a part, at random times; a
 # full disk under the first rank. --resume on another number of ranks ends in the bits of one process, and keeps all
-# but the units that were under way. Usage: ranks.sh small|full; COUNT: kills of a rank.
+# but the units that were under way. Usage: ranks.sh small|full; COUNT: of each.
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/campaigns/common.sh"
 plain_only
