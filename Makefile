@@ -5,7 +5,7 @@ JOBS         ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 OUT          ?= out
 PAGE_IDS     ?= pennies rps theory
-campaigns     = crash oom io-faults tamper hostile soak
+campaigns     = crash oom io-faults tamper ranks hostile soak
 
 configure = cmake --log-level=NOTICE -S . -B
 compile   = cmake --build
@@ -79,6 +79,7 @@ crash: ## kill -9 at every change of a file and at random times; COUNT: kills pe
 oom: ## every allocation fails, once or from then on; under ASan too where build-asan/hvi is there
 io-faults: ## EIO, ENOSPC, EINTR, short writes, disks that are tiny or read-only
 tamper: ## single bits changed in every file that hvi takes up again
+ranks: ## kill -9 of ranks and parts, a full disk under the first rank; where OpenMPI is there
 hostile: ## names, titles, YAML and claims that would be commands or markup
 soak: ## SOAK_SECONDS (600) of work that must not grow
 $(campaigns): all
@@ -93,7 +94,7 @@ isa: all ## the unit tests and a table of bits on each level of instructions; th
 
 coverage: ## lines and branches that the suite covers, by folder (build-coverage/)
 	$(say) 'coverage'
-	$(configure) build-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS='--coverage -O0'
+	$(configure) build-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS='--coverage -O0 -DHVI_NORMAL_EXIT'
 	$(compile) build-coverage -j$(JOBS)
 	-$(ctest) build-coverage
 	scripts/coverage.sh build-coverage

@@ -13,11 +13,14 @@
 
 static const char KIND[] = "checkpoint of a solve", LOG_MARK[] = "\"loss0\": ";
 
-/* Only a checkpoint of a solve is ever replaced, also by force. */
-static int check_checkpoint(const char *path) {
+/* Only a checkpoint of a solve is ever replaced, also by force. One that is resumed is judged by its
+ * reader. */
+static int check_checkpoint(const char *path, bool resume) {
   if (!path) return HVI_EXIT_DONE;
-  HVI_CALL(hvi_kept_check(path, &hvi_fault));
+  HVI_CALL(hvi_file_plain(path, &hvi_fault));
   HVI_CALL(hvi_file_ours(path, NULL, &hvi_fault));
+  if (resume) return HVI_EXIT_DONE;
+  HVI_CALL(hvi_kept_check(path, &hvi_fault));
   const hvi_status status = hvi_file_ours(path, KIND, &hvi_fault);
   if (!status) return HVI_EXIT_DONE;
   if (status == HVI_ERROR_MEMORY) return hvi_complain_fault();
@@ -43,7 +46,7 @@ int hvi_solve_files_check(const hvi_solve *s) {
   HVI_STEP(hvi_output_check(s->trace, HVI_TRACE_START));
   HVI_STEP(hvi_output_check(s->log, LOG_MARK));
   HVI_STEP(hvi_output_check(s->save, HVI_NPY_THETA));
-  HVI_STEP(check_checkpoint(s->checkpoint));
+  HVI_STEP(check_checkpoint(s->checkpoint, s->resume));
   return hvi_picture_check(s->plot);
 }
 

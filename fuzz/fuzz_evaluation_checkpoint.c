@@ -22,33 +22,44 @@ static const world *make_world(void) {
   return &w;
 }
 
-static void restore(hvi_evaluation *e, const char *path) {
-  hvi_error err = {HVI_OK, ""};
-  const hvi_status status = hvi_evaluation_restore(e, path, "fuzz", &err);
-  fuzz_verdict(status, status ? NULL : e, &err);
-  if (!status && !hvi_evaluation_state(e).done && hvi_evaluation_step(e, &err) && !err.text[0])
-    abort();
-}
+typedef struct run {
+  hvi_collector *stream;
+  hvi_evaluation *evaluation;
+} run;
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  const char *path = fuzz_kept_file(data, size, "checkpoint of an evaluation", "fuzz");
-  const world *w = make_world();
+static void begin(run *r, const world *w) {
   hvi_evaluation_spec s = hvi_evaluation_defaults();
-  hvi_collector *c = NULL;
-  hvi_evaluation *e = NULL;
-  if (!path) return 0;
   s.settings = &w->settings;
   s.value.lambda = 0.0;
   s.value.batch = BATCH;
   s.value.hidden[0] = 4;
   s.value.hidden_count = 1;
   s.normalise = HVI_NORMALISE_NONE;
-  if (hvi_collector_new(&c, w->env, w->policy, 1, 1, (STEPS + 1) * BATCH, NULL)) abort();
-  s.stream = hvi_stream_of_collector(c);
-  s.value.data = hvi_collector_data(c);
-  if (hvi_evaluation_new(&e, &s, NULL)) abort();
-  restore(e, path);
-  hvi_evaluation_free(e);
-  hvi_collector_free(c);
+  if (hvi_collector_new(&r->stream, w->env, w->policy, 1, 1, (STEPS + 1) * BATCH, NULL)) abort();
+  s.stream = hvi_stream_of_collector(r->stream);
+  s.value.data = hvi_collector_data(r->stream);
+  if (hvi_evaluation_new(&r->evaluation, &s, NULL)) abort();
+}
+
+static void end(run *r) {
+  hvi_evaluation_free(r->evaluation);
+  hvi_collector_free(r->stream);
+  *r = (run){NULL, NULL};
+}
+
+/* One that was refused is used for the next file; one that has taken a step is not. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static run r;
+  const char *path = fuzz_kept_file(data, size, "checkpoint of an evaluation", "fuzz");
+  if (!path) return 0;
+  if (!r.evaluation) begin(&r, make_world());
+  hvi_error err = {HVI_OK, ""};
+  const hvi_status status = hvi_evaluation_restore(r.evaluation, path, "fuzz", &err);
+  fuzz_verdict(status, status ? NULL : r.evaluation, &err);
+  if (status) return 0;
+  if (!hvi_evaluation_state(r.evaluation).done && hvi_evaluation_step(r.evaluation, &err) &&
+      !err.text[0])
+    abort();
+  end(&r);
   return 0;
 }

@@ -33,12 +33,12 @@ static void check(const hvi_findings *f) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const struct hvi_constant constants[] = {{"c", 2.0}, {"y_noise", 0.1}, {NULL, 0.0}};
-  hvi_table t[2];
+  static hvi_table t[2]; /* they are only read */
   char *text = malloc(size + 1);
   if (!text) return 0;
   if (size) memcpy(text, data, size);
   text[size] = '\0';
-  fill(t);
+  if (!t[0].name[0]) fill(t);
   const hvi_scope scope = {.tables = t, .table_count = 2, .own = t, .constants = constants};
   hvi_quantity q;
   hvi_findings findings;
@@ -48,7 +48,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   else if (q.sample || !err.status || !err.text[0] || strchr(err.text, '\n'))
     abort();
   hvi_quantity_free(&q);
-  for (size_t i = 0; i < 2; i++) hvi_table_free(&t[i]);
   free(text);
   return 0;
 }

@@ -240,6 +240,11 @@ def compare_claims(old, new, share):
                 yield f"note: claim {c['id']}: '{name}' = {x} is not among the new measures"
 
 
+def same_form(rows, path):
+    """Whether a file of NEW has the columns of OLD's: then nothing of it was renamed."""
+    return path.exists() and bool(rows_of(path)) and rows_of(path)[0].keys() == rows[0].keys()
+
+
 def compare(experiment, old, new):
     columns = 0
     for path in sorted(old.rglob("*.csv")):
@@ -250,7 +255,7 @@ def compare(experiment, old, new):
         for column in rows[0] if rows else []:
             if CLOCKS.search(column):
                 continue
-            where = find(experiment, file, column)
+            where = (file, column, {}, keep) if same_form(rows, new / file) else find(experiment, file, column)
             if where is None:
                 continue
             columns += 1

@@ -11,7 +11,7 @@ trap 'rm -rf "$PWD"' EXIT
 find "$build/src" "$build/cli" -name '*.gcda' | while read -r notes; do
   gcov -b -n "$notes" 2>/dev/null
 done | awk -v root="$root/" -v readers="$readers" '
-  /^File / { file = substr($0, 7, length($0) - 7); sub(root, "", file) }
+  /^File / { file = substr($0, 7, length($0) - 7); sub(root, "", file); sub(/^([.][.]\/)+/, "", file) } # ccache may make names relative
   /^Lines executed/ { split($0, a, /[:%]/); split($0, b, " of "); lines = b[2]; run = a[2] * lines / 100 }
   /^Branches executed/ { next }
   /^Taken at least once/ { split($0, a, /[:%]/); split($0, b, " of "); branches = b[2]; taken = a[2] * branches / 100 }

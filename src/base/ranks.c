@@ -11,7 +11,7 @@
 
 #include <time.h>
 
-enum { IDENTITY = 256, SPIN = 2000, REST_NANOSECONDS = 100000 };
+enum { IDENTITY = 256, SPIN = 2000, REST_NANOSECONDS = 100000, LONGEST_REST = 5000000 };
 
 size_t hvi_ranks_expected(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
@@ -22,9 +22,11 @@ size_t hvi_ranks_expected(void) {
   return 0;
 }
 
+/* Longer and longer, so that a rest is a small part of the wait: long units are asked for seldom. */
 void hvi_ranks_rest(size_t empty) {
-  const struct timespec rest = {0, REST_NANOSECONDS};
-  if (empty > SPIN) nanosleep(&rest, NULL);
+  if (empty <= SPIN) return;
+  const size_t grown = REST_NANOSECONDS / 128 * (128 + empty - SPIN);
+  nanosleep(&(struct timespec){0, (long)(grown < LONGEST_REST ? grown : LONGEST_REST)}, NULL);
 }
 
 hvi_status hvi_ranks_wait(hvi_ranks *r, hvi_letter *letter, hvi_error *err) {
@@ -73,7 +75,7 @@ static hvi_status compare(hvi_ranks *r, const char *own, char *list, size_t room
     HVI_TRY(hvi_ranks_wait(r, &l, err));
     HVI_OWN char *text = l.bytes;
     if (l.size != IDENTITY || memcmp(text, own, IDENTITY) != 0)
-      hvi_append(list, room, "; rank %zu: %s", l.rank, text);
+      hvi_append(list, room, "; rank %zu: %.*s", l.rank, (int)l.size, text);
   }
   return HVI_OK;
 }
@@ -117,7 +119,8 @@ hvi_status hvi_ranks_close(hvi_ranks *r, const hvi_error *own, hvi_error *err) {
     HVI_TRY(hvi_ranks_wait(r, &l, err));
     HVI_OWN char *text = l.bytes;
     if (l.head.status)
-      return hvi_error_set(err, (hvi_status)l.head.status, "rank %zu: %s", l.rank, text);
+      return hvi_error_set(err, (hvi_status)l.head.status, "rank %zu: %.*s", l.rank, (int)l.size,
+                           text);
   }
   r->mpi->close();
   return HVI_OK;

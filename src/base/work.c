@@ -92,7 +92,7 @@ static hvi_status serve_one(handout *c, bool *found, hvi_error *err) {
   if (!*found) return HVI_OK;
   hvi_error why = {HVI_OK, ""};
   const hvi_status status = (hvi_status)l.head.status;
-  if (status) hvi_error_set(&why, status, "rank %zu: %s", l.rank, data);
+  if (status) hvi_error_set(&why, status, "rank %zu: %.*s", l.rank, (int)l.size, data);
   if (status && l.head.ends) return hvi_error_set(err, status, "%s", why.text);
   pthread_mutex_lock(&c->lock);
   c->ended += l.head.ends == HVI_LETTER_DONE;

@@ -51,6 +51,7 @@ static hvi_status receive(hvi_letter *l, bool *found, hvi_error *err) {
   if (!all) return hvi_error_memory(err, "a message of another rank");
   HVI_TRY(check(MPI_Recv(all, size, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD, &status),
                 "receive", err));
+  if ((size_t)size < sizeof l->head) return hvi_error_io(err, "MPI: a message is cut short");
   l->rank = (size_t)status.MPI_SOURCE;
   l->size = (size_t)size - sizeof l->head;
   memcpy(&l->head, all, sizeof l->head);

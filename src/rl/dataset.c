@@ -80,18 +80,24 @@ static hvi_status gather(hvi_dataset *d, hvi_runner *runner, hvi_error *err) {
   return HVI_OK;
 }
 
+/* At once: Linux grants more than there is, and ends a process that uses it. */
+static hvi_status check_room(const hvi_env *env, size_t rows, size_t more, hvi_status status,
+                             hvi_error *err) {
+  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2 + more;
+  if (rows <= hvi_memory_size() / row) return HVI_OK;
+  return hvi_error_set(err, status,
+                       "%zu transitions of %s take %zu bytes each, more than the memory of this "
+                       "machine, %zu bytes",
+                       rows, env->name, row, hvi_memory_size());
+}
+
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
                                const hvi_collect_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
   HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
   HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   /* a data set is put together in memory, and read there */
-  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
-  if (s->transitions > most / row)
-    return hvi_error_argument(err,
-                              "%zu transitions of %s take %zu bytes each, more than the memory of "
-                              "this machine, %zu bytes",
-                              s->transitions, env->name, row, most);
+  HVI_TRY(check_room(env, s->transitions, 0, HVI_ERROR_ARGUMENT, err));
   hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
   hvi_notes_begin(&run.notes, "transitions", env, policy, s->run.seed);
   hvi_notes_add(&run.notes, "transitions", "%zu", s->transitions);
@@ -372,6 +378,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   if (capacity == 0 || capacity > SIZE_MAX / 2)
     return hvi_error_argument(err, "a collector needs room for a transition at "
                                    "least, and for what memory can hold at most");
+  HVI_TRY(check_room(env, capacity, sizeof *c->episodes, HVI_ERROR_MEMORY, err));
   c->capacity = capacity;
   c->threads = hvi_rollout_threads(&c->settings);
   c->data = (hvi_dataset){.count = capacity, .obs = env->obs, .act = env->act};

@@ -10,6 +10,8 @@
  */
 #include "base/base.h"
 #include "base/parallel.h"
+#include "base/ranks.h"
+#include "base/share.h"
 #include "evaluate/task.h"
 #include "gpu/gang.h"
 #include "report/text.h"
@@ -75,7 +77,10 @@ static hvi_status stand_in(char **path, const study_task *t, hvi_error *err) {
                t->task.origin.fingerprint, gamma_of(t->part), s->states, s->rollouts, s->horizon);
   *path = hvi_text_take(&text);
   if (!*path) return hvi_error_memory(err, "a path");
-  return access(*path, R_OK) == 0 ? HVI_OK : make_stand_in(t, *path, err);
+  hvi_ranks *ranks = hvi_share_ranks(t->study->settings->share);
+  if (!hvi_ranks_follows(ranks) && access(*path, R_OK) != 0) HVI_TRY(make_stand_in(t, *path, err));
+  /* others read what the first rank has made */
+  return ranks ? hvi_ranks_share(ranks, &t->study->stopped, sizeof t->study->stopped, err) : HVI_OK;
 }
 
 static hvi_status open_testset(study_task *t, hvi_error *err) {

@@ -423,7 +423,7 @@ static hvi_status check_files(hvi_study *study, hvi_error *err) {
   const hvi_node *figures = study->figures;
   if (study->settings->force) return HVI_OK;
   if (study->tuning) return hvi_study_check_rates(study, err);
-  HVI_TRY(hvi_file_ours(study->claims_path, CLAIMS_MARK, err));
+  HVI_TRY(hvi_file_ours(study->claims_path, study->settings->resume ? NULL : CLAIMS_MARK, err));
   for (const hvi_node *n = figures ? figures->first : NULL; n; n = n->next)
     HVI_TRY(hvi_plot_check(study->folder, hvi_field_text(n, "name", study->id), NULL, err));
   return hvi_study_check_tables(study, err);
@@ -437,7 +437,7 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
   const char *path = study->claims_path;
   char hash[sizeof c->settings_hash];
   HVI_TRY(hash_settings(hash, sizeof hash, study, err));
-  const bool ours = hvi_file_ours(path, CLAIMS_MARK, NULL) == HVI_OK;
+  const bool ours = !study->settings->force || !hvi_file_ours(path, CLAIMS_MARK, NULL);
   if (study->settings->resume && ours && access(path, F_OK) == 0) {
     hvi_kept head = {.device = device_level(study),
                      .accept_other_bits = study->settings->accept_other_bits};

@@ -21,13 +21,22 @@ struct hvi_units {
   size_t waiting, group_count;
 };
 
+/* What the next unit of a group costs; below 0: there is none. */
+static double next_cost(const hvi_units *u, size_t g) {
+  return u->groups[g].first < u->groups[g].end ? u->list[u->order[u->groups[g].first]].cost : -1.0;
+}
+
+/* Its own, or the one that nobody is at with the dearest unit, or any. */
 static size_t choose_group(const hvi_units *u, size_t worker) {
-  const size_t own = u->at[worker];
-  if (own != NONE && u->groups[own].first < u->groups[own].end) return own;
-  for (int others = 0; others < 2; others++)
+  size_t best = u->at[worker];
+  if (best != NONE && next_cost(u, best) >= 0.0) return best;
+  best = NONE;
+  for (int others = 0; others < 2 && best == NONE; others++)
     for (size_t g = 0; g < u->group_count; g++)
-      if (u->groups[g].first < u->groups[g].end && (others || !u->groups[g].active)) return g;
-  return NONE;
+      if (next_cost(u, g) > (best == NONE ? -1.0 : next_cost(u, best)) &&
+          (others || !u->groups[g].active))
+        best = g;
+  return best;
 }
 
 size_t hvi_units_next(hvi_units *u, size_t worker) {

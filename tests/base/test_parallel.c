@@ -125,9 +125,12 @@ static void without_threads_the_caller_works_alone(void **state) {
   void *volatile stack = malloc(8 << 20);
   hvi_status status = hvi_parallel_run(CHUNKS, 20, mark, &r, NULL);
   setrlimit(RLIMIT_AS, &old);
-  assert_null(stack);
   assert_int_equal(status, HVI_OK);
   for (size_t i = 0; i < CHUNKS; i++) assert_int_equal(r.done[i], 1);
+  if (stack) { /* qemu does not hand the limit on, and there were threads */
+    free(stack);
+    skip();
+  }
 }
 
 static void threads_have_a_bound(void **state) {

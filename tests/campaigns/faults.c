@@ -5,11 +5,12 @@
  *
  *   kill             the process is killed before the call
  *   eio, enospc      the call fails
- *   eintr            the call is interrupted before it has done anything
+ *   eintr            the call is interrupted before it has done anything; a close, when it has
  *   short            half of the bytes are written or read
  *
- * $FAULT_CALLS are the letters of calls that count: o open to create, w write, s fsync, t truncate,
- * r rename, l link, u unlink, m mkdir, p pread. Programs that are started from there are left alone.
+ * $FAULT_CALLS are the letters of calls that count: o open to create, i any other open, c close,
+ * w write, s fsync, t truncate, r rename, l link, u unlink, m mkdir, p pread. Programs that are
+ * started from there are left alone.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -64,7 +65,7 @@ static void note(char call) {
   const int fd = path ? REAL(open)(path, O_WRONLY | O_APPEND | O_CREAT, 0644) : -1;
   if (fd < 0) return;
   if (REAL(write)(fd, &call, 1) != 1) abort();
-  close(fd);
+  REAL(close)(fd);
 }
 
 /* What becomes of a call. */
@@ -87,7 +88,7 @@ int open(const char *path, int flags, ...) {
   va_start(args, flags);
   const mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
   va_end(args);
-  if ((flags & O_CREAT) && is_path(path) && meet('o') == FAILS) return -1;
+  if (is_path(path) && meet(flags & O_CREAT ? 'o' : 'i') == FAILS) return -1;
   return REAL(open)(path, flags, mode);
 }
 
@@ -99,6 +100,14 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 ssize_t pread(int fd, void *bytes, size_t size, off_t at) {
   const fault f = is_file(fd) ? meet('p') : NONE;
   return f == FAILS ? -1 : REAL(pread)(fd, bytes, f == SHORT && size > 1 ? size / 2 : size, at);
+}
+
+/* As on Linux: the descriptor is gone, whatever the call says. */
+int close(int fd) {
+  const bool fails = is_file(fd) && meet('c') == FAILS;
+  const int code = errno, closed = REAL(close)(fd);
+  if (fails) errno = code;
+  return fails ? -1 : closed;
 }
 
 int fsync(int fd) { return is_file(fd) && meet('s') == FAILS ? -1 : REAL(fsync)(fd); }

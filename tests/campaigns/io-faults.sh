@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Faults of a disk at every call in turn: EIO, ENOSPC once and from then on, EINTR, short writes and reads; then file
 # systems that are too small, or read-only. A fault is told in one line with exit status 5, or made no difference. What
-# was there before stays, and --resume ends in the same bits. Usage: io-faults.sh small|full; COUNT: faults per command
-# and kind.
+# was there before stays, and --resume ends in the same bits. Interrupted reads, writes, syncs and closes must make none.
+# Usage: io-faults.sh small|full; COUNT: faults per command and kind.
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/campaigns/common.sh"
 plain_only
@@ -56,7 +56,8 @@ for name in "${commands[@]}"; do
   faults "$name" eio '' owstrmp no
   faults "$name" enospc '' owrlm no
   faults "$name" enospc on owrlm no
-  faults "$name" eintr '' wsp yes
+  faults "$name" eintr '' wspc yes
+  faults "$name" eintr '' oitrlum no
   faults "$name" short '' wp yes
   echo "$name: $((tried - before)) faults"
 done

@@ -26,7 +26,8 @@ else
   skip "an empty root needs root's rights or user namespaces"
 fi
 
-cmake --build "$HVI_BUILD_DIR" --target hvi_bundle >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+# after a commit, too, the program that other tests run is not linked again
+HVI_KEEP_COMMIT=1 cmake --build "$HVI_BUILD_DIR" --target hvi_bundle >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 XZ_OPT=-0 "$HVI_SOURCE_DIR/scripts/bundle.sh" "$HVI_BUILD_DIR" "$scratch" >"$scratch/log" || fail "$(cat "$scratch/log")"
 tarball=$(echo "$scratch"/hvi-*-x86_64.tar.xz)
 (($(stat -c %s "$tarball") <= 40000000)) || fail "$(cat "$scratch/log")"

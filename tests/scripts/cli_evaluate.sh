@@ -296,6 +296,8 @@ refused 2 'does not use --damping' "${run[@]}" --damping 1 --out x
 refused 2 'goes with --data' "${run[@]}" --gap --out x
 refused 3 'test set is for gamma 0.9, not 0.5' "${offline[@]}" --testset set.safetensors --gamma .5 --out x
 refused 5 'cannot open .none' "${offline[@]}" --testset none --out x
+# more rows than the memory of any machine has room for, said at once
+refused 5 'transitions of lqr take [0-9]+ bytes each, more than the memory' evaluate lqr --policy default --batch 5000 --steps 100000000 --out huge -q
 refused 3 '' "${offline[@]}" --testset data.safetensors --out x
 expect 0 policy train pendulum --steps 10 --start 5 --batch 4 --hidden 4 --out pendulum.safetensors
 refused 3 '' evaluate lqr --policy pendulum.safetensors --out x

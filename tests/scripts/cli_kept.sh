@@ -49,6 +49,10 @@ refuses_flips() {
 
 # Checkpoints: a changed bit, and the one before.
 expect 0 "${evaluate[@]}" --steps 4 --out e
+flip e-testset.safetensors "$(grep -abo 'test set' e-testset.safetensors | cut -d: -f1)" # in the mark of a file of hvi's
+refused 3 "e-testset.safetensors'? is damaged" "${evaluate[@]}" --steps 6 --out e --resume
+rm e-testset.safetensors
+expect 0 "${evaluate[@]}" --steps 4 --out e --fresh
 refuses_flips e.checkpoint "'e.checkpoint' is damaged" "${evaluate[@]}" --steps 6 --out e --resume
 expect 0 "${evaluate[@]}" --steps 6 --checkpoint-every 2 --out straight
 expect 0 "${evaluate[@]}" --steps 6 --out e --resume
@@ -102,6 +106,8 @@ cp out table
 cells=study/pennies/cells.partial
 cp study/pennies/claims.json claims
 sed -i 's/"seconds": [0-9.]*/"seconds": 0.25/' study/pennies/claims.json
+refused 3 "claims.json' is damaged" reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out study --resume -q
+sed 's/settings_hash/settings_hasi/' claims >study/pennies/claims.json # the mark of a file of hvi's
 refused 3 "claims.json' is damaged" reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out study --resume -q
 rm study/pennies/claims.json
 flip $cells 40

@@ -124,9 +124,10 @@ echo precious >m.ck
 expect 0 data collect lqr --policy default -n 10 --out rows -q
 for file in m.ck rows; do # no state that could be resumed
   cp $file kept
-  for option in --fresh --force --resume; do
+  for option in --fresh --force; do
     refused 5 "'$file' is there and .*: it is not replaced" solve pennies --checkpoint $file $option -q
   done
+  refused 3 "'$file' is (damaged|no checkpoint of a solve)" solve pennies --checkpoint $file --resume -q
   cmp -s $file kept || fail "$file is gone"
 done
 for option in trace:m.csv log:m.jsonl plot:m.png save:m.npy; do # what it made itself it replaces

@@ -11,19 +11,18 @@
 static void test_dearest_first_by_group(void **state) {
   (void)state;
   hvi_unit list[] = {{1, 0, false}, {3, 1, false}, {2, 0, false}, {5, 1, true}, {2, 0, false}};
-  const size_t first[] = {2, 4, 0, 1}; /* a worker stays with its group */
   hvi_units *u = NULL;
   assert_int_equal(hvi_units_new(&u, list, 5, 2, NULL), HVI_OK);
   assert_int_equal(hvi_units_waiting(u), 4);
-  assert_int_equal(hvi_units_next(u, 0), first[0]);
-  assert_int_equal(hvi_units_next(u, 1), first[3]); /* nobody is on that group */
-  assert_int_equal(hvi_units_next(u, 1), first[1]); /* helps */
-  assert_true(hvi_units_done(u, first[3]));
-  assert_int_equal(hvi_units_next(u, 0), first[2]);
+  assert_int_equal(hvi_units_next(u, 0), 1); /* the dearest of all */
+  assert_int_equal(hvi_units_next(u, 1), 2); /* nobody is on that group */
+  assert_int_equal(hvi_units_next(u, 0), 4); /* helps */
+  assert_true(hvi_units_done(u, 1));
+  assert_int_equal(hvi_units_next(u, 1), 0); /* stays */
   assert_int_equal(hvi_units_next(u, 0), HVI_WORK_NONE);
-  assert_false(hvi_units_done(u, first[0]));
-  assert_false(hvi_units_done(u, first[1]));
-  assert_true(hvi_units_done(u, first[2]));
+  assert_false(hvi_units_done(u, 2));
+  assert_false(hvi_units_done(u, 4));
+  assert_true(hvi_units_done(u, 0));
   hvi_units_free(u);
 }
 

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Processes that share work and die: kill -9 of any rank of an MPI job, of the first one, of a part, at random times; a
+# full disk under the first rank. --resume on another number of ranks ends in the bits of one process, and keeps all
+# but the units that were under way. Usage: ranks.sh small|full; COUNT: of each.
+set -euo pipefail
+. "$HVI_SOURCE_DIR/tests/campaigns/common.sh"
+plain_only
+[[ -e $HVI_BUILD_DIR/libhvi_mpi.so ]] || { echo "this build has no module for MPI" && exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+mpirun -n 1 true >out 2>&1 || { echo "mpirun does not work here" && exit 77; }
+mpirun=$(command -v mpirun)
+
+commands=(ensemble testset collect reproduce values)
+[[ $size == full ]] || commands=(values) # seconds
+declare -A words=(
+  [ensemble]='solve rps --method lm --ensemble 6000 --checkpoint c --json'
+  [testset]='testset lqr --policy default --states 60 --rollouts 40 --horizon 200 --out t'
+  [collect]='data collect lqr --policy default -n 40000 --out d'
+  [reproduce]="reproduce '$HVI_SOURCE_DIR/tests/data/pennies.yaml' --out o"
+  [values]="reproduce '$HVI_SOURCE_DIR/tests/campaigns/values.yaml' --out o"
+)
+results[ensemble]=printed
+
+# command NAME RANKS [ARGUMENT]...: into the array `command`; 0 ranks are plain hvi.
+command() {
+  eval "command=(timeout -s KILL 300 env PATH='$here/bin' '$HVI' ${words[$1]} -q -j 1)"
+  if (($2)); then eval "command=(timeout -s KILL 300 '$mpirun' -n $2 env PATH='$here/bin' '$HVI' ${words[$1]} -q -j 1)"; fi
+  command+=("${@:3}")
+}
+
+# run FOLDER NAME RANKS [ARGUMENT]...: to its end.
+run() {
+  code=0
+  command "${@:2}"
+  (cd "$1" && exec "${command[@]}") >out 2>err </dev/null || code=$?
+  grep -v seconds out >"$1/printed" || true
+}
+
+# rank_of JOB RANK: the process; the job is timeout's, whose child is mpirun.
+rank_of() {
+  local process
+  for process in $(pgrep -P "$(pgrep -P "$1" || echo 1)"); do
+    if { tr '\0' '\n' <"/proc/$process/environ"; } 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$process"; fi
+  done
+}
+
+# die NAME RANKS VICTIM: a job in ./work of which a rank is killed at some time; whether it was. Victim 0 of 0 ranks is
+# plain hvi.
+die() {
+  local job process=''
+  command "$1" "$2" "${@:4}"
+  (cd work && exec "${command[@]}") >out 2>err </dev/null &
+  job=$!
+  sleep "$(printf '%d.%03d' $((RANDOM % ms / 1000)) $((RANDOM % (ms < 1000 ? ms : 1000))))"
+  if (($2)); then process=$(rank_of $job "$3"); else process=$(pgrep -P $job || true); fi
+  if [[ -n $process ]]; then kill -9 "$process" 2>/dev/null || process=''; fi
+  code=0 SECONDS=0
+  wait $job 2>/dev/null || code=$?
+  ((SECONDS < 200)) || fail "$1, rank $3 of $2 is killed, and the job does not end"
+  [[ -n $process ]]
+}
+
+# Of a study the finished cells stay: those of before the kill are not computed again.
+resumes() { # NAME RANKS
+  local cells size=0
+  for cells in work/o/*/cells.partial; do
+    if [[ -e $cells && ! -e ${cells%/*}/claims.json ]]; then cp "$cells" before && size=$(stat -c %s before); fi
+  done
+  run work "$1" "$2" --resume
+  [[ $code == 0 ]] && same work "$1" && ! compgen -G 'work/*.tmp.*' >/dev/null || return 1
+  ((size == 0)) || { kept=$((kept + 1)) && cmp -s -n "$size" before work/o/*/cells.partial; }
+}
+
+# time_of NAME: what one process gives, in ./straight, and how many milliseconds three ranks take, in $ms.
+time_of() {
+  local start
+  anew straight
+  run straight "$1" 0
+  [[ $code == 0 ]] || fail "$1: exit code $code"
+  anew work
+  start=$(date +%s%N)
+  run work "$1" 3
+  ms=$((($(date +%s%N) - start) / 1000000))
+  check "$1 on three ranks" same work "$1"
+}
+
+kills=$(many 2 30) kept=0
+for name in "${commands[@]}"; do
+  before=$tried missed=0
+  time_of "$name"
+  for ((i = 0; i < kills; )); do
+    anew work
+    victim=$((i % 3 == 0 ? 0 : RANDOM % 3))
+    if die "$name" 3 $victim; then
+      i=$((i + 1))
+      check "$name, rank $victim of 3 is killed, and the job ends well" test $code != 0
+      check "$name, rank $victim of 3 killed, resumed on $((i % 4))" resumes "$name" $((i % 4))
+    else
+      missed=$((missed + 1)) # it was over, or had not begun
+      check "$name without a kill" resumes "$name" 2
+      ((missed < 3 * kills + 9)) || fail "$name is too short to be killed"
+    fi
+  done
+  echo "$name: $kills ranks killed, $missed missed, $((tried - before)) checks"
+done
+
+echo "finished cells were kept: $kept times"
+
+# A part that is killed.
+merged() { # NAME
+  local k
+  for k in 1 2 3; do
+    run work "$1" 0 --part $k/3 --resume
+    [[ $code == 0 ]] || return 1
+  done
+  code=0
+  (cd work && "$HVI" merge ./*.part-* -q) >out 2>err || code=$?
+  grep -v seconds out >work/printed || true
+  [[ $code == 0 ]] && same work "$1"
+}
+for name in "${commands[@]}"; do
+  time_of "$name"
+  ms=$((ms / 2 + 50))
+  for ((i = 0; i < $(many 1 6); i++)); do
+    anew work
+    die "$name" 0 0 --part 2/3 || true
+    check "$name, part 2 of 3 is killed" merged "$name"
+  done
+done
+
+# A disk that is full under the first rank.
+full_disk() { # NAME
+  # 137: it did not end, and was killed
+  [[ $code == 0 ]] || { [[ $code != 137 ]] && grep -q '^hvi: .*No space left' err; } || return 1
+  mount -o remount,size=64m disk
+  run disk "$1" 2 --resume
+  [[ $code == 0 ]] && same disk "$1"
+}
+mkdir disk
+if [[ $size == full ]] && mount -t tmpfs -o size=64k none disk 2>/dev/null; then
+  trap 'umount "$here/disk"; chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+  for name in ensemble testset collect values; do
+    time_of "$name"
+    need=$(du -sk work | cut -f1)
+    for ((i = 1; i <= $(many 1 4); i++)); do
+      umount disk
+      mount -t tmpfs -o size=$((need * i / 5 / 4 * 4 + 4))k none disk
+      run disk "$name" 3
+      check "$name, a disk of $i fifths under the first rank" full_disk "$name"
+    done
+  done
+fi
+finish
