@@ -21,6 +21,8 @@
 #include "base/base.h"
 #include "num/vec.h"
 
+#include <hvi/rollout.h> /* the declaration that exports hvi_policy_fingerprint */
+
 enum { MOST_LAYERS = 64, ARRAYS = 8 };
 
 static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
