@@ -14,8 +14,6 @@
 
 #include "base/base.h"
 
-#include <unistd.h>
-
 enum { LEAD = 16 };
 
 /* A collector knows environment, policy and seed of its rows, so these tell which stream it is. */
@@ -87,9 +85,7 @@ static double bytes_of(const kept_stream *k) {
   const hvi_dataset *d = hvi_collector_data(k->collector);
   return (double)(k->batch * k->batches) * (4.0 * (double)(2 * d->obs + d->act + 1) + 10.0);
 }
-static double most_bytes(void) {
-  return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 8.0;
-}
+static double most_bytes(void) { return (double)hvi_memory_size() / 8.0; }
 
 /* Into the cache; beyond its size the oldest go. False: it is not kept. */
 static bool keep(hvi_shared_stream *s) {
