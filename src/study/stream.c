@@ -67,17 +67,18 @@ hvi_status hvi_stream_cache_task(hvi_task *t, bool *kept, hvi_stream_cache *cach
       return HVI_OK;
     }
   HVI_TRY(hvi_task_open(t, environment, policy, NULL, err));
-  kept_task *k = cache && policy ? hvi_alloc(1, sizeof *k) : NULL;
-  if (!k) return HVI_OK; /* nobody minds */
-  *k = (kept_task){hvi_copy_text(environment), hvi_copy_text(policy), *t, cache->tasks};
-  *kept = k->environment && k->policy;
+  if (!cache || !policy) return HVI_OK;
+  kept_task *k = hvi_alloc(1, sizeof *k);
+  if (k) *k = (kept_task){hvi_copy_text(environment), hvi_copy_text(policy), *t, cache->tasks};
+  *kept = k && k->environment && k->policy;
   if (*kept) {
     cache->tasks = k;
     return HVI_OK;
   }
-  k->task = (hvi_task){0};
+  /* streams in the cache would outlive it */
+  if (k) k->task = (hvi_task){0};
   free_task(k);
-  return HVI_OK;
+  return hvi_error_memory(err, "a task");
 }
 
 /* Bytes of a stream, and the most that are kept. */
