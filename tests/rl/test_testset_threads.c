@@ -393,7 +393,24 @@ static void a_bad_file_is_refused(void **state) {
       {4, {"returns", HVI_TENSOR_F64, 2, {2, 1}, returns}, "should have 1"},
       {5, {"length", HVI_TENSOR_I32, 2, {2, 2}, longer}, "a roll-out of 5 steps"},
   };
-  static const hvi_tensor_note bad_notes[] = {{"gamma", "1"}, {"gamma", "half"}, {"Gamma", "0.5"}};
+  static const struct {
+    size_t at;
+    hvi_tensor_note instead;
+    const char *words;
+  } bad_notes[] = {{0, {"gamma", "1"}, "gamma"},
+                   {0, {"gamma", "0"}, "gamma"},
+                   {0, {"gamma", "half"}, "gamma"},
+                   {0, {"gamma", ""}, "gamma"},
+                   {0, {"gamma", "nan"}, "gamma"},
+                   {0, {"Gamma", "0.5"}, "gamma"},
+                   {1, {"horizon", "0"}, "horizon 0"},
+                   {1, {"horizon", "1e10"}, "horizon 1e+10"},
+                   {1, {"horizon", "4x"}, "'horizon' is '4x', which is no number"},
+                   {1, {"Horizon", "4"}, "no note 'horizon'"},
+                   {2, {"reward_bound", "-1"}, "reward bound -1"},
+                   {2, {"reward_bound", "high"}, "'reward_bound'"},
+                   {2, {"tail", "inf"}, "tail inf"},
+                   {2, {"tail", "long"}, "'tail'"}};
   hvi_error err;
   hvi_testset *t;
   check_ok(hvi_tensors_write(here.file, good, ITEMS, notes, NOTES, &err), &err);
@@ -415,11 +432,18 @@ static void a_bad_file_is_refused(void **state) {
     check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, faults[k].words);
     assert_null(t);
   }
-  for (size_t k = 0; k < 3; k++) {
-    const hvi_tensor_note some[NOTES] = {bad_notes[k], notes[1]};
-    check_ok(hvi_tensors_write(here.file, good, ITEMS, some, NOTES, &err), &err);
-    check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, "gamma");
+  for (size_t k = 0; k < sizeof bad_notes / sizeof *bad_notes; k++) {
+    hvi_tensor_note some[NOTES + 1] = {notes[0], notes[1], {"remark", "none"}};
+    some[bad_notes[k].at] = bad_notes[k].instead;
+    check_ok(hvi_tensors_write(here.file, good, ITEMS, some, NOTES + 1, &err), &err);
+    check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, bad_notes[k].words);
   }
+  /* one roll-out a state */
+  hvi_tensor items[ITEMS];
+  memcpy(items, good, sizeof good);
+  for (size_t k = 4; k < ITEMS; k++) items[k].shape[1] = 1;
+  check_ok(hvi_tensors_write(here.file, items, ITEMS, notes, NOTES, &err), &err);
+  check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, "should have two");
 }
 
 int main(void) {
