@@ -1,6 +1,8 @@
 /* Test sets against a plain loop over roll-outs, on any number of threads, stopped and resumed. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "base/hash.h"
 #include "mortal_env.h"
+#include "rl/rollout.h"
 #include "rollout_folder.h"
 #include "support/starve.h"
 
@@ -295,6 +297,50 @@ static void a_stopped_run_goes_on_to_the_same_bits(void **state) {
   hvi_env_free(env);
 }
 
+/* Gives the first episode of every record another length, under a checksum that fits: behind 16 bytes
+ * of magic stand size and checksum of a text, and this text, then records with heads of four words. */
+static void spoil(double length) {
+  size_t size;
+  uint64_t word[4];
+  unsigned char *bytes = file_bytes(here.partial, &size);
+  memcpy(word, bytes + 16, sizeof *word);
+  for (size_t at = 32 + (size_t)word[0]; at < size; at += sizeof word + (size_t)word[2]) {
+    unsigned char *contents = bytes + at + sizeof word;
+    memcpy(word, bytes + at, sizeof word);
+    memcpy(contents + offsetof(hvi_return, length), &length, sizeof length);
+    word[3] = hvi_checksum(HVI_HASH_START, word, 3 * sizeof *word);
+    for (size_t done = 0, block = 1 << 14, left; done < word[2]; done += block) {
+      left = (size_t)word[2] - done;
+      word[3] = hvi_checksum(word[3], contents + done, left < block ? left : block);
+    }
+    memcpy(bytes + at + 3 * sizeof *word, &word[3], sizeof *word);
+  }
+  write_bytes(here.partial, bytes, size);
+  hvi_free(bytes);
+}
+
+static void records_that_cannot_be_are_refused(void **state) {
+  (void)state;
+  hvi_env *env = mortal_new();
+  hvi_policy *policy = mortal_policy();
+  hvi_testset_settings s = settings(400, 1);
+  size_t looks = 5;
+  hvi_error err;
+  s.run.progress = stop_later;
+  s.run.progress_context = &looks;
+  check_ok(hvi_testset_make(here.file, env, policy, &s, NULL, &err), &err);
+  const double lengths[] = {-1.0, NAN, 1e9, 0.0};
+  s.run.partial = HVI_PARTIAL_RESUME;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    spoil(lengths[i]);
+    looks = SIZE_MAX;
+    check_error(hvi_testset_make(here.file, env, policy, &s, NULL, &err), HVI_ERROR_INPUT, &err,
+                "of the partial file is not whole");
+  }
+  hvi_policy_free(policy);
+  hvi_env_free(env);
+}
+
 static void what_cannot_be_is_refused(void **state) {
   (void)state;
   hvi_env *env = mortal_new();
@@ -454,6 +500,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(values_are_those_of_the_endless_task, enter, leave),
       cmocka_unit_test_setup_teardown(any_number_of_threads_gives_the_same_bits, enter, leave),
       cmocka_unit_test_setup_teardown(a_stopped_run_goes_on_to_the_same_bits, enter, leave),
+      cmocka_unit_test_setup_teardown(records_that_cannot_be_are_refused, enter, leave),
       cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, enter, leave),
       cmocka_unit_test_setup_teardown(without_memory_it_says_so, enter, leave),
       cmocka_unit_test_setup_teardown(a_bad_file_is_refused, enter, leave),
