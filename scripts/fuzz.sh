@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of a build folder for a while, from the seeds in fuzz/seeds/NAME and with the words of
-# fuzz/NAME.dict if there are any; JOBS of them at a time (1). New inputs are kept in the build folder. An input that
+# Runs every fuzzer of a build folder, or those named, for a while, from the seeds in fuzz/seeds/NAME and with the words
+# of fuzz/NAME.dict if there are any; JOBS of them at a time (1). New inputs are kept in the build folder. An input that
 # fails is kept there too; in fuzz/seeds/NAME the tests replay it. Prints a line for each, with executions and
-# executions a second, and the sum. Usage: fuzz.sh BUILD SECONDS [JOBS]
+# executions a second, and the sum. Usage: fuzz.sh BUILD SECONDS [JOBS [NAME...]]
 set -euo pipefail
 build=$(cd "$1" && pwd)
 seconds=$2 jobs=${3:-1}
@@ -25,9 +25,9 @@ fuzz() { # PROGRAM
     END { printf "%-28s %12d executions, %7d a second%s\n", name, n, rate, code ? ", FAILED with " code : "" }' "$build/fuzz/$name.log"
 }
 
-programs=()
+programs=() wanted=${*:4}
 for program in "$build"/fuzz/fuzz_*; do
-  if [[ -f $program && -x $program ]]; then programs+=("$program"); fi
+  if [[ -f $program && -x $program && (-z $wanted || " $wanted " == *" ${program##*/} "*) ]]; then programs+=("$program"); fi
 done
 if ((!${#programs[@]})); then
   echo "no fuzzer in $build/fuzz: fuzz/fuzz_*.c is where they are looked for" >&2

@@ -196,8 +196,8 @@ static void start_anew(hvi_solver *s) {
   for (size_t i = 0; i < part->block.dim; i++)
     part->l.now->theta[i] = theta0[i] / (double)(1 + k % 3) + 0.5 * hvi_rng_normal(&rng);
   const bool far = k % 2 == 1 && s->settings.target == HVI_TARGET_PROXIMAL && s->resolvent.exact;
-  s->adaptation = (hvi_adaptation){.best = INFINITY,
-                                   .more = far ? 10.0 * (double)s->settings.inner_steps : 0.0};
+  s->adaptation = (hvi_adaptation){
+      .best = INFINITY, .more = far ? HVI_FAR_STEPS * (double)s->settings.inner_steps : 0.0};
   hvi_solver_set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
   if (s->settings.optimizer->reset)
     s->settings.optimizer->reset(&s->inner, part->l.model, part->state);

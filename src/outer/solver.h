@@ -59,9 +59,9 @@ typedef struct hvi_adaptation {
   double idle;     /* outer steps since it fell */
   double waits;    /* targets that it came half-way to */
   double failures; /* targets in a row that the inner loop did not come near */
-  double more;     /* inner steps beyond settings.inner_steps: of a start that aims far */
+  double more;     /* inner steps beyond settings.inner_steps: none, or HVI_FAR_STEPS times these */
 } hvi_adaptation;
-enum { HVI_ADAPTATION_DOUBLES = sizeof(hvi_adaptation) / sizeof(double) };
+enum { HVI_ADAPTATION_DOUBLES = sizeof(hvi_adaptation) / sizeof(double), HVI_FAR_STEPS = 10 };
 
 typedef struct hvi_accelerator {
   double *z, *f;         /* [n] the corrected point, and F there */

@@ -321,9 +321,10 @@ static bool makes_sense(const double *state) {
 }
 
 hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err) {
+  const double far = HVI_FAR_STEPS * (double)s->settings.inner_steps;
   bool good = makes_sense(state);
   if (good) walk_all(s, (double *)(uintptr_t)state, true);
-  good = good && s->adaptation.more >= 0.0 && s->adaptation.more <= 1e15;
+  good = good && s->adaptation.more >= 0.0 && s->adaptation.more <= far;
   if (!good) return hvi_error_input(err, "the saved state of the solve makes no sense");
   for (size_t k = 0; k < s->part_count; k++) hvi_solver_move_state(s, &s->parts[k], true);
   hvi_solver_set_rates(s);

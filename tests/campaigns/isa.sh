@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Levels of instructions: on each that this machine has, every command twice, on one thread and on two, must give the
 # same bits; a checkpoint of another level is refused. The table has a hash of results per level. With `full` the
-# unit tests run on each level too. Usage: isa.sh small|full
+# unit tests run on each level too, JOBS at a time. Usage: isa.sh small|full
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/campaigns/common.sh"
 
@@ -45,7 +45,7 @@ done
 
 if [[ $size == full ]]; then
   cd "$here"
-  suite() { ctest --test-dir "$HVI_BUILD_DIR" -L unit -j2 --output-on-failure >suite.log 2>&1; }
+  suite() { ctest --test-dir "$HVI_BUILD_DIR" -L unit -j"${JOBS:-$(nproc)}" --output-on-failure >suite.log 2>&1; }
   for level in "${levels[@]}"; do
     export HVI_CPU_LEVEL=$level
     check "the unit tests on $level" suite

@@ -88,6 +88,9 @@ kills=$(many 2 30) kept=0
 for name in "${commands[@]}"; do
   before=$tried missed=0
   time_of "$name"
+  anew work
+  run work "$name" 8
+  check "$name on eight ranks" same work "$name"
   for ((i = 0; i < kills; )); do
     anew work
     victim=$((i % 3 == 0 ? 0 : RANDOM % 3))

@@ -621,14 +621,24 @@ static void test_strange_checkpoints(void **state) {
               &err, "'batch 60', not 'batch 61'");
   check_error(hvi_evaluation_restore(e, "/nowhere/file", "", &err), HVI_ERROR_IO, &err, "nowhere");
   /* a value that cannot be, under a checksum that fits, is told with the file's name */
-  hvi_tensors *file;
-  check_ok(hvi_tensors_read(&file, here.file, 0, &err), &err);
-  ((double *)(uintptr_t)hvi_tensors_find(file, "solver")->data)[0] = NAN;
-  check_ok(hvi_tensors_store(here.other, file, false, &err), &err);
-  hvi_tensors_free(file);
-  check_error(hvi_evaluation_restore(e, here.other, "lr 1; batch 60", &err), HVI_ERROR_INPUT, &err,
-              "makes no sense");
-  assert_non_null(strstr(err.text, here.other));
+  static const struct {
+    const char *tensor;
+    double value;
+    const char *words;
+  } spoilt[] = {{"solver", NAN, "makes no sense"},
+                {"mark", -1.0, "makes no sense: a count of -1"},
+                {"mark", 1e16, "makes no sense: a count of 1e+16"},
+                {"mark", 1e6, "is at step 1000000 already, beyond the "}};
+  for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
+    hvi_tensors *file;
+    check_ok(hvi_tensors_read(&file, here.file, 0, &err), &err);
+    ((double *)(uintptr_t)hvi_tensors_find(file, spoilt[i].tensor)->data)[0] = spoilt[i].value;
+    check_ok(hvi_tensors_store(here.other, file, false, &err), &err);
+    hvi_tensors_free(file);
+    check_error(hvi_evaluation_restore(e, here.other, "lr 1; batch 60", &err), HVI_ERROR_INPUT,
+                &err, spoilt[i].words);
+    assert_non_null(strstr(err.text, here.other));
+  }
   hvi_evaluation_free(e);
   b.settings.optimizer = hvi_optimizer_find("gd");
   e = start(&s);

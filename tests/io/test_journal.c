@@ -196,6 +196,25 @@ static void other_settings_are_named(void **state) {
   hvi_free(bytes);
 }
 
+static void what_is_not_there_is_not_read(void **state) {
+  (void)state;
+  unsigned char bytes[LONGEST];
+  char about[5000] = "";
+  size_t ends[RECORDS + 1];
+  hvi_journal *j;
+  hvi_error err;
+  memset(about, 'x', sizeof about - 1);
+  check_error(try_open(&j, here.file, about, HVI_JOURNAL_NEW, &err), HVI_ERROR_ARGUMENT, &err,
+              "the settings of a run are too long");
+  assert_null(j);
+  make_journal(ends);
+  j = open_journal(HVI_JOURNAL_RESUME);
+  check_error(hvi_journal_read(j, 0, 77, bytes, 0, &err), HVI_ERROR_INPUT, &err,
+              "record 77 is missing");
+  check_error(hvi_journal_read(j, 0, 2, bytes, 8, &err), HVI_ERROR_INPUT, &err, "too short");
+  hvi_journal_close(j);
+}
+
 static void two_runs_do_not_share_a_journal(void **state) {
   (void)state;
   hvi_journal *first = open_journal(HVI_JOURNAL_NEW), *second;
@@ -307,6 +326,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_changed_bit_is_noticed, enter, leave),
       cmocka_unit_test_setup_teardown(an_old_journal_is_not_overwritten_unasked, enter, leave),
       cmocka_unit_test_setup_teardown(other_settings_are_named, enter, leave),
+      cmocka_unit_test_setup_teardown(what_is_not_there_is_not_read, enter, leave),
       cmocka_unit_test_setup_teardown(two_runs_do_not_share_a_journal, enter, leave),
       cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_journal_whole, enter, leave),
       cmocka_unit_test_setup_teardown(a_link_is_not_followed, enter, leave),

@@ -89,6 +89,16 @@ static void open_files_may_lack_the_checksum(void **state) {
   check_ok(hvi_tensors_read(&t, here.other, 0, &err), &err);
   hvi_tensors_free(t);
   check_error(load(here.other, &err), HVI_ERROR_INPUT, &err, "it has no checksum");
+  /* where hvi computed, it left one */
+  const hvi_tensor_note level = {"level", "baseline"};
+  check_ok(hvi_tensors_write(here.file, &item, 1, &level, 1, &err), &err);
+  hvi_free(bytes);
+  bytes = file_bytes(here.file, &size);
+  for (size_t i = 0; i + 12 < size; i++)
+    if (memcmp(bytes + i, "hvi.checksum", 12) == 0) bytes[i] = 'H';
+  write_bytes(here.other, bytes, size);
+  check_error(hvi_tensors_read(&t, here.other, 0, &err), HVI_ERROR_INPUT, &err,
+              "it has hvi's note 'level' and not its checksum");
   hvi_free(bytes);
 }
 
@@ -132,6 +142,9 @@ static void other_settings_are_named(void **state) {
   k = (hvi_kept){.kind = "checkpoint", .about = about};
   check_error(hvi_kept_read(&t, &k, here.file, &err), HVI_ERROR_INPUT, &err, "is no checkpoint");
   assert_null(t);
+  k = head();
+  check_error(hvi_kept_match(&k, "file", "test; hvi 0.0.0; level baseline", about, &err),
+              HVI_ERROR_MISMATCH, &err, "was made by hvi 0.0.0, and this is hvi ");
 }
 
 static void another_level_is_refused_or_noted(void **state) {

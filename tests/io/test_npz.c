@@ -86,6 +86,22 @@ static void folders_are_read(void **state) {
   assert_null(t);
 }
 
+static void too_many_files_are_refused(void **state) {
+  const char *f = *state;
+  hvi_tensors *t;
+  hvi_error err;
+  for (int i = 0; i <= 10000; i++) {
+    char name[20];
+    snprintf(name, sizeof name, "%d.npy", i);
+    FILE *file = fopen(in(f, name), "w");
+    assert_non_null(file);
+    fclose(file);
+  }
+  check_error(hvi_tensors_open(&t, f, 0, &err), HVI_ERROR_INPUT, &err,
+              ".npy files; at most 10000 are read");
+  assert_null(t);
+}
+
 static void what_is_wrong_is_said_in_a_line(void **state) {
   (void)state;
   static const struct {
@@ -145,6 +161,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(archives_of_numpy_are_read),
       cmocka_unit_test(folders_are_read),
+      cmocka_unit_test(too_many_files_are_refused),
       cmocka_unit_test(what_is_wrong_is_said_in_a_line),
       cmocka_unit_test(other_members_are_left_alone),
       cmocka_unit_test(without_memory_it_says_so),

@@ -456,6 +456,12 @@ static void what_could_not_be_read_is_not_written(void **state) {
   assert_not_written(all, 1, &(hvi_tensor_note){"k", "\xc3"}, "UTF-8");
   assert_not_written(all, 1, &(hvi_tensor_note){"\x80", "v"}, "UTF-8");
   assert_not_written(all, 1, &(hvi_tensor_note){"k", NULL}, "without key or text");
+  assert_not_written(all, 1, &(hvi_tensor_note){NULL, "v"}, "without key or text");
+  char *text = calloc(16000001, 1);
+  assert_non_null(text);
+  memset(text, 'x', 16000000);
+  assert_not_written(all, 1, &(hvi_tensor_note){"k", text}, "at most 16000000 can be read back");
+  free(text);
   hvi_error err;
   assert_int_equal(hvi_tensors_write("/dev/full", all, ALL, NULL, 0, &err), HVI_ERROR_IO);
   assert_int_equal(hvi_tensors_write("/nowhere/x", all, ALL, NULL, 0, &err), HVI_ERROR_IO);

@@ -1,6 +1,8 @@
 /* A solve that is saved, thrown away and taken up again ends in the same bits. */
 #include "support/solve.h"
 
+#include "outer/solver.h"
+
 enum { STEPS = 30, CUT = 13, OUT = 6 };
 
 /* F(z) = z - draw, the draw being a sum of all numbers drawn so far: a sample with a past. */
@@ -249,6 +251,7 @@ static void method_auto_goes_on(void **state) {
     }
 }
 
+/* Counts, words of generators, and inner steps that no start asks for. */
 static void a_state_without_sense_is_refused(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
@@ -256,9 +259,22 @@ static void a_state_without_sense_is_refused(void **state) {
   hvi_solver *solver = begin(p, &s);
   double *row = calloc(hvi_solver_state(solver), sizeof *row);
   assert_non_null(row);
-  row[0] = NAN;
+  enum { RNG = 22, THETA = 44 };
+  const size_t more = THETA + p->model->dim + HVI_FILTER_DOUBLES + HVI_ADAPTATION_DOUBLES - 1;
+  const double far = HVI_FAR_STEPS * (double)s.inner_steps;
+  const struct {
+    size_t at;
+    double value;
+  } bad[] = {{0, NAN}, {1, -1.0}, {9, 1e101}, {RNG, 0x1p32}, {more, -1.0}, {more, 2.0 * far}};
   hvi_error err;
-  check_error(hvi_solver_restore(solver, row, &err), HVI_ERROR_INPUT, &err, "no sense");
+  row[more] = far;
+  check_ok(hvi_solver_restore(solver, row, &err), &err);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const double good = row[bad[i].at];
+    row[bad[i].at] = bad[i].value;
+    check_error(hvi_solver_restore(solver, row, &err), HVI_ERROR_INPUT, &err, "no sense");
+    row[bad[i].at] = good;
+  }
   hvi_solver_free(solver);
   free(row);
   hvi_problem_free(p);

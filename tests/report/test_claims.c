@@ -1,5 +1,6 @@
 /* Claims: kept, written, read back, shown. */
 #include "report/folder.h"
+#include "support/check.h"
 
 #include "report/claims.h"
 #include "report/text.h"
@@ -70,26 +71,45 @@ static void reading_gives_back_what_was_written(void **state) {
   hvi_claims_clear(&back);
 }
 
+#define FILE_OF(version, figures, claims)                                                          \
+  "{\"schema_version\": " version                                                                  \
+  ", \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "                               \
+  "\"settings_hash\": \"c\", \"figures\": " figures ", \"claims\": " claims "}"
+#define CLAIM(measured, holds)                                                                     \
+  "[{\"id\": \"i\", \"where\": \"w\", \"claim\": \"c\", \"note\": \"n\", \"measured\": " measured  \
+  ", \"holds\": " holds "}]"
+
 static void files_of_another_shape_are_refused(void **state) {
-  static const char *const texts[] = {
-      "",
-      "{",
-      "[]",
-      "{\"schema_version\": 1}",
-      "{\"schema_version\": 2, \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "
-      "\"settings_hash\": \"c\", \"figures\": [], \"claims\": []}",
-      "{\"schema_version\": 1, \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "
-      "\"settings_hash\": \"c\", \"figures\": [1], \"claims\": []}",
-      "{\"schema_version\": 1, \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "
-      "\"settings_hash\": \"c\", \"figures\": [], \"claims\": [{}]}"};
+  static const char *const texts[] = {"",
+                                      "{",
+                                      "[]",
+                                      "{\"schema_version\": 1}",
+                                      FILE_OF("2", "[]", "[]"),
+                                      FILE_OF("\"1\"", "[]", "[]"),
+                                      FILE_OF("1", "[1]", "[]"),
+                                      FILE_OF("1", "[{}]", "[]"),
+                                      FILE_OF("1", "{}", "[]"),
+                                      FILE_OF("1", "[]", "{}"),
+                                      FILE_OF("1", "[]", "[{}]"),
+                                      FILE_OF("1", "[]", "[1]"),
+                                      FILE_OF("1", "[]", CLAIM("[]", "true"))};
   const char *path = in(*state, "bad.json");
+  hvi_claims c;
+  hvi_error err;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    hvi_claims c;
-    hvi_error err;
     write_file(path, texts[i]);
     assert_int_equal(hvi_claims_read(&c, path, &err), HVI_ERROR_INPUT);
     assert_int_equal(c.count, 0);
   }
+  /* with names of figures alone, as earlier versions wrote them */
+  write_file(path,
+             FILE_OF("1", "[\"f\"]", CLAIM("{\"x\": 1, \"y\": \"-inf\", \"z\": true}", "null")));
+  check_ok(hvi_claims_read(&c, path, &err), &err);
+  assert_true(c.count == 1 && c.figure_count == 1 && !c.checked);
+  assert_string_equal(c.figures[0].name, "f");
+  const hvi_measure *m = c.items[0]->measures;
+  assert_true(m[0].value == 1.0 && m[1].value == -INFINITY && isnan(m[2].value));
+  hvi_claims_clear(&c);
 }
 
 static void tally_counts_judgements(void **state) {

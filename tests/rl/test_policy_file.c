@@ -133,6 +133,9 @@ static void bad_files_are_refused(void **state) {
   item(&s, "fc_logstd.weight")->shape[0] = 1;
   refuse(f, &s, "fc_logstd.weight");
   fill(&s);
+  item(&s, "fc_logstd.weight")->name = "other";
+  refuse(f, &s, "no tensor 'fc_logstd.weight'");
+  fill(&s);
   item(&s, "fc1.weight")->dims = 1;
   refuse(f, &s, "axes");
   fill(&s);

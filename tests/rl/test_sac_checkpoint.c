@@ -214,6 +214,22 @@ static void a_changed_bit_is_noticed(void **state) {
   hvi_env_free(walk);
 }
 
+/* Nor is the last good one replaced. */
+static void what_is_not_finite_is_not_saved(void **state) {
+  const char *f = *state;
+  const hvi_sac_settings s = small_settings();
+  hvi_error err;
+  hvi_sac *sac = new_trainer(&s);
+  run(sac, 30);
+  check_ok(hvi_sac_save(sac, in(f, "kept"), &err), &err);
+  check_ok(hvi_sac_save(sac, in(f, "same"), &err), &err);
+  sac->temperature.log_alpha = NAN;
+  check_error(hvi_sac_save(sac, in(f, "kept"), &err), HVI_ERROR_INPUT, &err,
+              "no longer finite at step 30");
+  check_same_files(in(f, "kept"), in(f, "same"));
+  hvi_sac_free(sac);
+}
+
 static void settings_are_checked(void **state) {
   (void)state;
   hvi_error err;
@@ -259,6 +275,7 @@ int main(void) {
       cmocka_unit_test(policies_come_with_notes),
       cmocka_unit_test(spoilt_checkpoints_are_refused),
       cmocka_unit_test(a_changed_bit_is_noticed),
+      cmocka_unit_test(what_is_not_finite_is_not_saved),
       cmocka_unit_test(settings_are_checked),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,6 +1,8 @@
 /* Test sets against a plain loop over roll-outs, on any number of threads, stopped and resumed. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "base/hash.h"
 #include "mortal_env.h"
+#include "rl/rollout.h"
 #include "rollout_folder.h"
 #include "support/starve.h"
 
@@ -295,6 +297,50 @@ static void a_stopped_run_goes_on_to_the_same_bits(void **state) {
   hvi_env_free(env);
 }
 
+/* Gives the first episode of every record another length, under a checksum that fits: behind 16 bytes
+ * of magic stand size and checksum of a text, and this text, then records with heads of four words. */
+static void spoil(double length) {
+  size_t size;
+  uint64_t word[4];
+  unsigned char *bytes = file_bytes(here.partial, &size);
+  memcpy(word, bytes + 16, sizeof *word);
+  for (size_t at = 32 + (size_t)word[0]; at < size; at += sizeof word + (size_t)word[2]) {
+    unsigned char *contents = bytes + at + sizeof word;
+    memcpy(word, bytes + at, sizeof word);
+    memcpy(contents + offsetof(hvi_return, length), &length, sizeof length);
+    word[3] = hvi_checksum(HVI_HASH_START, word, 3 * sizeof *word);
+    for (size_t done = 0, block = 1 << 14, left; done < word[2]; done += block) {
+      left = (size_t)word[2] - done;
+      word[3] = hvi_checksum(word[3], contents + done, left < block ? left : block);
+    }
+    memcpy(bytes + at + 3 * sizeof *word, &word[3], sizeof *word);
+  }
+  write_bytes(here.partial, bytes, size);
+  hvi_free(bytes);
+}
+
+static void records_that_cannot_be_are_refused(void **state) {
+  (void)state;
+  hvi_env *env = mortal_new();
+  hvi_policy *policy = mortal_policy();
+  hvi_testset_settings s = settings(400, 1);
+  size_t looks = 5;
+  hvi_error err;
+  s.run.progress = stop_later;
+  s.run.progress_context = &looks;
+  check_ok(hvi_testset_make(here.file, env, policy, &s, NULL, &err), &err);
+  const double lengths[] = {-1.0, NAN, 1e9, 0.0};
+  s.run.partial = HVI_PARTIAL_RESUME;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    spoil(lengths[i]);
+    looks = SIZE_MAX;
+    check_error(hvi_testset_make(here.file, env, policy, &s, NULL, &err), HVI_ERROR_INPUT, &err,
+                "of the partial file is not whole");
+  }
+  hvi_policy_free(policy);
+  hvi_env_free(env);
+}
+
 static void what_cannot_be_is_refused(void **state) {
   (void)state;
   hvi_env *env = mortal_new();
@@ -393,7 +439,24 @@ static void a_bad_file_is_refused(void **state) {
       {4, {"returns", HVI_TENSOR_F64, 2, {2, 1}, returns}, "should have 1"},
       {5, {"length", HVI_TENSOR_I32, 2, {2, 2}, longer}, "a roll-out of 5 steps"},
   };
-  static const hvi_tensor_note bad_notes[] = {{"gamma", "1"}, {"gamma", "half"}, {"Gamma", "0.5"}};
+  static const struct {
+    size_t at;
+    hvi_tensor_note instead;
+    const char *words;
+  } bad_notes[] = {{0, {"gamma", "1"}, "gamma"},
+                   {0, {"gamma", "0"}, "gamma"},
+                   {0, {"gamma", "half"}, "gamma"},
+                   {0, {"gamma", ""}, "gamma"},
+                   {0, {"gamma", "nan"}, "gamma"},
+                   {0, {"Gamma", "0.5"}, "gamma"},
+                   {1, {"horizon", "0"}, "horizon 0"},
+                   {1, {"horizon", "1e10"}, "horizon 1e+10"},
+                   {1, {"horizon", "4x"}, "'horizon' is '4x', which is no number"},
+                   {1, {"Horizon", "4"}, "no note 'horizon'"},
+                   {2, {"reward_bound", "-1"}, "reward bound -1"},
+                   {2, {"reward_bound", "high"}, "'reward_bound'"},
+                   {2, {"tail", "inf"}, "tail inf"},
+                   {2, {"tail", "long"}, "'tail'"}};
   hvi_error err;
   hvi_testset *t;
   check_ok(hvi_tensors_write(here.file, good, ITEMS, notes, NOTES, &err), &err);
@@ -415,11 +478,18 @@ static void a_bad_file_is_refused(void **state) {
     check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, faults[k].words);
     assert_null(t);
   }
-  for (size_t k = 0; k < 3; k++) {
-    const hvi_tensor_note some[NOTES] = {bad_notes[k], notes[1]};
-    check_ok(hvi_tensors_write(here.file, good, ITEMS, some, NOTES, &err), &err);
-    check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, "gamma");
+  for (size_t k = 0; k < sizeof bad_notes / sizeof *bad_notes; k++) {
+    hvi_tensor_note some[NOTES + 1] = {notes[0], notes[1], {"remark", "none"}};
+    some[bad_notes[k].at] = bad_notes[k].instead;
+    check_ok(hvi_tensors_write(here.file, good, ITEMS, some, NOTES + 1, &err), &err);
+    check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, bad_notes[k].words);
   }
+  /* one roll-out a state */
+  hvi_tensor items[ITEMS];
+  memcpy(items, good, sizeof good);
+  for (size_t k = 4; k < ITEMS; k++) items[k].shape[1] = 1;
+  check_ok(hvi_tensors_write(here.file, items, ITEMS, notes, NOTES, &err), &err);
+  check_error(hvi_testset_load(&t, here.file, &err), HVI_ERROR_INPUT, &err, "should have two");
 }
 
 int main(void) {
@@ -430,6 +500,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(values_are_those_of_the_endless_task, enter, leave),
       cmocka_unit_test_setup_teardown(any_number_of_threads_gives_the_same_bits, enter, leave),
       cmocka_unit_test_setup_teardown(a_stopped_run_goes_on_to_the_same_bits, enter, leave),
+      cmocka_unit_test_setup_teardown(records_that_cannot_be_are_refused, enter, leave),
       cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, enter, leave),
       cmocka_unit_test_setup_teardown(without_memory_it_says_so, enter, leave),
       cmocka_unit_test_setup_teardown(a_bad_file_is_refused, enter, leave),

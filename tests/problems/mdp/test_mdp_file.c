@@ -90,7 +90,7 @@ static hvi_status load_problem(hvi_problem **p, const char *path, hvi_error *err
 
 static void bad_files_get_one_line(void **state) {
   (void)state;
-  assert_true(check_bad_files(DATA "bad", load_problem) >= 38);
+  assert_true(check_bad_files(DATA "bad", load_problem) >= 49);
 }
 
 /* Writes text to a new file in a folder of its own. */
