@@ -103,7 +103,7 @@ def arrays(n=200):
     (dict(obs=np.full((200, 3), np.nan)), "must be finite"), (dict(terminated=None), "no tensor 'terminated'"),
     (dict(reward=["a"] * 200), "'reward' has type"), (dict(gamma=1.5), "gamma: must be"),
     (dict(hiden=[3]), "unknown key 'hiden'"), (dict(method="auto"), "adamw"), (dict(method="nope"), "unknown method"),
-    (dict(lambda_=0.5), "batch=0"), (dict(env="lqr"), "and not both"), (dict(testset=(np.zeros((3, 3)), np.zeros(2))), "a test set"),
+    (dict(lambda_=0.5), "needs batch 0"), (dict(env="lqr"), "and not both"), (dict(testset=(np.zeros((3, 3)), np.zeros(2))), "a test set"),
 ], ids=range(12))
 def test_bad_input(change, line):
     given = {k: v for k, v in (arrays() | change).items() if v is not None}
