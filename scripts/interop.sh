@@ -30,7 +30,7 @@ result=0
 {
   echo "make interop, $(date -u +%F)"
   sed -n -E 's/^interop\/(test_[a-z]+\.py::[^ ]+) (PASSED|FAILED|ERROR|SKIPPED).*/\2 \1/p' "$scratch/log"
-  grep -E '^(SKIPPED|FAILED|ERROR) \[|^=.* (passed|failed)' "$scratch/log" | sed 's/ in [0-9.]*s.*//; s/^=* //'
+  sed -n -E '/^(SKIPPED|FAILED|ERROR) |^=.* (passed|failed|error)/{s/ in [0-9.]*s.*//; s/^=* //; p}' "$scratch/log"
   echo
   "$python" - <<'END'
 import importlib.metadata as m, platform
