@@ -174,12 +174,14 @@ def numbers(x, name: str, kind=np.float64) -> np.ndarray:
     """An array of numbers for the library, in C's order; kind None keeps its type, as far as the library has it.
 
     What NumPy would make numbers of, or hides behind a mask, is refused."""
+    if type(x) is np.ndarray and kind is not None and x.dtype == kind and x.flags.c_contiguous:
+        return x
     try:
         a = np.asarray(x)
     except (ValueError, TypeError) as e:
         raise InputError(f"{name} is no array: {e}") from None
     if a.dtype.kind not in "biuf":
-        raise InputError(f"{name} has type {a.dtype}, which is not a number or a truth value")
+        raise InputError(f"{name} has type {a.dtype}, and must be numbers")
     if type(x) is not np.ndarray and np.ma.is_masked(x):
         raise InputError(f"{name} has masked entries; filled() gives them values")
     with np.errstate(over="ignore"):  # infinite then, which the library refuses where it matters
@@ -292,6 +294,8 @@ def show(x) -> str:
         return np.array2string(x, precision=6, threshold=12, edgeitems=4)
     if isinstance(x, float):
         return "not known" if math.isnan(x) else f"{x:.6g}"
+    if isinstance(x, dict):
+        return ", ".join(f"{k} {show(v)}" for k, v in x.items())
     return str(x)
 
 

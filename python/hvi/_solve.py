@@ -1,5 +1,6 @@
 """hvi.solve and hvi.inspect: a problem and a method from keywords to a result, in the order that the program keeps."""
 import math
+import struct
 
 import numpy as np
 
@@ -103,6 +104,9 @@ def _options(p) -> Fields:
     return out
 
 
+_ROW = struct.Struct("".join("Q" if TRACE[name].kind == "u" else "d" for name in TRACE.names))
+
+
 class Row(Fields):
     """A row of the trace as a callback sees it, with copies of theta and z."""
 
@@ -110,8 +114,8 @@ class Row(Fields):
 @ffi.def_extern(onerror=on_error, error=False)
 def hvi_py_on_row(handle, row, theta, z):
     callback, dim, out = ffi.from_handle(handle)
-    return not stops(callback(Row([(name, getattr(row, name)) for name in TRACE.names], theta=vector(theta, dim),
-                                  z=vector(z, out))))
+    numbers = _ROW.unpack(ffi.buffer(row, _ROW.size))
+    return not stops(callback(Row(zip(TRACE.names, numbers), theta=vector(theta, dim), z=vector(z, out))))
 
 
 class Solution(Result):
