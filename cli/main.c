@@ -1,6 +1,6 @@
 /* hvi: the program. Finds the sub-command and makes sure that what it printed has arrived. */
 #include "base/base.h"
-#include "base/cpu.h"
+#include "base/blas.h"
 #include "base/embedded.h"
 #include "commands.h"
 #include "share.h"
@@ -113,6 +113,14 @@ static void occupy_standard_streams(void) {
  * OpenBLAS never stop asking for it. */
 __attribute__((visibility("default"))) int openblas_num_threads_env(void);
 int openblas_num_threads_env(void) { return 1; }
+
+/* Before that it reads other variables, and then chooses kernels by the type of processor: for one
+ * that it does not know, the slowest. */
+__attribute__((visibility("default"))) void openblas_read_env(void);
+void openblas_read_env(void) {
+  const char *core = hvi_blas_core(hvi_cpu_level());
+  if (core) setenv("OPENBLAS_CORETYPE", core, 0);
+}
 
 /* A report of coverage, where the program was built for one, is written here and not by exit. */
 extern void __gcov_dump(void) __attribute__((weak));

@@ -39,3 +39,21 @@ void hvi_blas_release(bool held) {
   atomic_fetch_sub(&holders, 1); /* last: who sees nobody here sees the program's number */
   pthread_mutex_unlock(&lock);
 }
+
+const char *hvi_blas_core(enum hvi_cpu_level level) {
+#if defined(__x86_64__)
+  static const char *const cores[] = {
+      [HVI_CPU_BASELINE] = "Prescott", [HVI_CPU_AVX2] = "Haswell", [HVI_CPU_AVX512] = "SkylakeX"};
+  return cores[level];
+#else
+  (void)level;
+  return NULL;
+#endif
+}
+
+void hvi_blas_level(char *text, size_t size) {
+  const enum hvi_cpu_level level = hvi_cpu_level();
+  const char *own = hvi_blas_core(level), *core = openblas_get_corename();
+  const bool is_own = own && strcmp(own, core) == 0;
+  snprintf(text, size, "%s%s%s", hvi_cpu_level_name(level), is_own ? "" : "-", is_own ? "" : core);
+}

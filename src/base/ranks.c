@@ -2,10 +2,9 @@
 #include "base/ranks.h"
 
 #include "base/base.h"
-#include "base/cpu.h"
+#include "base/blas.h"
 #include "base/module.h"
 
-#include <cblas.h>
 #include <gnu/libc-version.h>
 #include <hvi/version.h>
 
@@ -61,10 +60,11 @@ static uint64_t hash_functions(void) {
 }
 
 static void identify(char text[IDENTITY], const char *command) {
+  char level[32];
   memset(text, 0, IDENTITY);
-  snprintf(text, IDENTITY, "hvi %s; level %s; libm %s %08" PRIx64 "; BLAS %s; command %08" PRIx64,
-           hvi_version(), hvi_cpu_level_name(hvi_cpu_level()), gnu_get_libc_version(),
-           hash_functions() >> 32, openblas_get_corename(),
+  hvi_blas_level(level, sizeof level);
+  snprintf(text, IDENTITY, "hvi %s; level %s; libm %s %08" PRIx64 "; command %08" PRIx64,
+           hvi_version(), level, gnu_get_libc_version(), hash_functions() >> 32,
            hvi_hash_bytes(HVI_HASH_START, command, strlen(command)) >> 32);
 }
 

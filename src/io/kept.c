@@ -1,7 +1,7 @@
 #include "io/kept.h"
 
 #include "base/base.h"
-#include "base/cpu.h"
+#include "base/blas.h"
 
 #include <hvi/version.h>
 
@@ -14,7 +14,9 @@ static const char TENSORS_START[] = "{\"" HVI_TENSORS_NOTES "\":{\"" HVI_TENSORS
 enum { OWN_NOTES = 2 };
 
 void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
-  if (!more) more = hvi_cpu_level_name(hvi_cpu_level());
+  char own[HVI_LEVELS_TEXT];
+  hvi_blas_level(own, sizeof own);
+  if (!more) more = own;
   for (size_t n; *more; more += n + (more[n] == '+')) {
     const size_t used = strlen(levels);
     n = strcspn(more, "+");
@@ -26,7 +28,8 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
 static bool is_of_cpu(const char *level, size_t length) {
   for (int i = HVI_CPU_BASELINE; i <= HVI_CPU_AVX512; i++) {
     const char *name = hvi_cpu_level_name((enum hvi_cpu_level)i);
-    if (strlen(name) == length && memcmp(name, level, length) == 0) return true;
+    const size_t n = strlen(name);
+    if (n <= length && memcmp(name, level, n) == 0 && (n == length || level[n] == '-')) return true;
   }
   return false;
 }
@@ -55,7 +58,8 @@ hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *leve
         "'%s' was computed with %s%s, not with %s, and would go on with other bits: %s, "
         "--accept-other-bits mixes them",
         path, levels, other ? "" : " instructions", own,
-        other ? "--device says where networks learn" : "HVI_CPU_LEVEL sets the level");
+        other ? "--device says where networks learn"
+              : "HVI_CPU_LEVEL and OPENBLAS_CORETYPE set the level");
   hvi_levels_add(k->levels, levels);
   hvi_levels_add(k->levels, own);
   if (other) hvi_levels_add(k->levels, MIXED);
@@ -83,7 +87,7 @@ static hvi_status complain_other(const char *path, const char *was, const char *
 hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const char *about,
                           hvi_error *err) {
   char kind[32], version[32], levels[HVI_LEVELS_TEXT];
-  if (sscanf(line, "%31[^;]; hvi %31[^;]; level %63[a-z0-9+-]", kind, version, levels) != 3 ||
+  if (sscanf(line, "%31[^;]; hvi %31[^;]; level %95[a-zA-Z0-9+-]", kind, version, levels) != 3 ||
       strcmp(kind, k->kind) != 0)
     return hvi_error_input(err, "'%s' is no %s", path, k->kind);
   if (strcmp(version, hvi_version()) != 0)

@@ -25,7 +25,7 @@
 
 #include "io/tensors_file.h"
 
-enum { HVI_LEVELS_TEXT = 64, HVI_KEPT_HEAD = 192 };
+enum { HVI_LEVELS_TEXT = 96, HVI_KEPT_HEAD = 192 };
 
 typedef struct hvi_kept {
   const char *kind;       /* a word, such as "evaluation" */

@@ -75,7 +75,7 @@ typedef struct hvi_claims {
   char title[160];        /* one line */
   char mode[16];          /* "quick" or "full" */
   char settings_hash[32]; /* of everything that decides the result */
-  char levels[64];        /* of instructions that it was computed with, '+' between */
+  char levels[96];        /* of instructions that it was computed with, '+' between */
   bool checked;           /* of what was read: it had a checksum, and the right one */
   double seconds;         /* the whole experiment took */
   size_t count;

@@ -1,5 +1,6 @@
 # What the tests of the program share; sourced by tests/scripts/cli_*.sh.
 # Each works in an empty folder of its own, $scratch.
+unset OPENBLAS_CORETYPE # with kernels of BLAS that are not the level's own, levels have longer names
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 cd "$scratch"

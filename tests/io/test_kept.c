@@ -2,9 +2,10 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp, setenv, symlink */
 #include "io/kept.h"
 
-#include "base/cpu.h"
+#include "base/blas.h"
 #include "rl/rollout_folder.h"
 
+#include <cblas.h>
 #include <sys/stat.h>
 
 static const char about[] = "seed 1; batch 60; method lm";
@@ -137,14 +138,17 @@ static void another_level_is_refused_or_noted(void **state) {
   (void)state;
   hvi_error err;
   hvi_tensors *t;
-  char both[HVI_LEVELS_TEXT] = "baseline";
+  char both[HVI_LEVELS_TEXT] = "";
   if (hvi_cpu_level() == HVI_CPU_BASELINE) skip();
+  setenv("HVI_CPU_LEVEL", "baseline", 1);
+  hvi_levels_add(both, NULL);
+  unsetenv("HVI_CPU_LEVEL");
   hvi_levels_add(both, NULL);
   setenv("HVI_CPU_LEVEL", "baseline", 1);
   check_ok(save(here.file, numbers[0], &err), &err);
   check_ok(load(here.file, &err), &err);
   unsetenv("HVI_CPU_LEVEL");
-  check_error(load(here.file, &err), HVI_ERROR_INPUT, &err, "computed with baseline instructions");
+  check_error(load(here.file, &err), HVI_ERROR_INPUT, &err, "computed with baseline");
   hvi_kept k = head();
   k.accept_other_bits = true;
   check_ok(hvi_kept_read(&t, &k, here.file, &err), &err);
@@ -154,6 +158,34 @@ static void another_level_is_refused_or_noted(void **state) {
   check_ok(hvi_kept_write(&k, here.file, t, &err), &err);
   hvi_tensors_free(t);
   check_error(load(here.file, &err), HVI_ERROR_INPUT, &err, both);
+}
+
+/* A level has kernels of BLAS of its own; with others it is named after them too. */
+static void other_kernels_of_blas_are_another_level(void **state) {
+  (void)state;
+  char text[64], expected[64];
+  const enum hvi_cpu_level level = hvi_cpu_level();
+  const char *own = hvi_blas_core(level), *core = openblas_get_corename();
+  hvi_blas_level(text, sizeof text);
+  snprintf(expected, sizeof expected, "%s-%s", hvi_cpu_level_name(level), core);
+  assert_string_equal(text, own && strcmp(own, core) == 0 ? hvi_cpu_level_name(level) : expected);
+  hvi_error err;
+  hvi_kept k = head();
+  check_error(hvi_kept_match_levels(&k, "file", "baseline-Barcelona", &err), HVI_ERROR_INPUT, &err,
+              "OPENBLAS_CORETYPE");
+}
+
+/* `levels` with this machine's own for its first baseline: BLAS may have other kernels. */
+static const char *here_for(const char *levels) {
+  static char text[2][128];
+  static int turn;
+  char own[64];
+  const char *at = strstr(levels, "baseline"), *rest = at ? at + strlen("baseline") : "";
+  hvi_blas_level(own, sizeof own);
+  turn = !turn;
+  snprintf(text[turn], sizeof *text, "%.*s%s%s", at ? (int)(at - levels) : 128, levels,
+           at ? own : "", rest);
+  return text[turn];
 }
 
 /* What a device had a part in is of the device alone, or says that it is mixed. */
@@ -174,14 +206,14 @@ static void a_device_is_named_and_so_is_a_mixture(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     hvi_error err = {HVI_OK, ""};
     hvi_kept k = {.device = *cases[i].device ? cases[i].device : NULL};
-    const hvi_status status = hvi_kept_match_levels(&k, "file", cases[i].file, &err);
+    const hvi_status status = hvi_kept_match_levels(&k, "file", here_for(cases[i].file), &err);
     if (!cases[i].said) check_ok(status, &err);
     if (cases[i].said) check_error(status, HVI_ERROR_INPUT, &err, cases[i].said);
     assert_int_equal(strstr(err.text, "--device") != NULL,
                      strstr(err.text, "HVI_CPU") == NULL && status);
     k.accept_other_bits = true;
-    check_ok(hvi_kept_match_levels(&k, "file", cases[i].file, &err), &err);
-    assert_string_equal(k.levels, cases[i].result);
+    check_ok(hvi_kept_match_levels(&k, "file", here_for(cases[i].file), &err), &err);
+    assert_string_equal(k.levels, here_for(cases[i].result));
   }
   unsetenv("HVI_CPU_LEVEL");
 }
@@ -255,6 +287,7 @@ int main(void) {
       IN_FOLDER(one_file_under_both_names_is_replaced),
       IN_FOLDER(other_settings_are_named),
       IN_FOLDER(another_level_is_refused_or_noted),
+      cmocka_unit_test(other_kernels_of_blas_are_another_level),
       cmocka_unit_test(a_device_is_named_and_so_is_a_mixture),
       IN_FOLDER(links_and_foreign_files_are_left_alone),
       IN_FOLDER(a_replaced_file_keeps_its_mode),

@@ -199,7 +199,7 @@ private "${train[*]} --steps 300 --fresh --out private.d/p" "${evaluate[*]} --st
 ([[ -n ${HVI_SANITIZE-} ]] || ulimit -v 1000000
   expect 0 evaluate lqr --policy default --batch 5000 --hidden 64,64 --inner 2 --test-states 50 --steps 5 -q --out wide --jobs 1000)
 
-# Levels of instructions.
+# Levels of instructions, and the kernels of BLAS that belong to them.
 HVI_CPU_LEVEL=sse9 refused 2 "HVI_CPU_LEVEL is .*not 'sse9'" list
 if HVI_CPU_LEVEL=avx2 "$HVI" --version >/dev/null 2>&1; then
   HVI_CPU_LEVEL=baseline expect 0 "${evaluate[@]}" --steps 3 --out level-v
@@ -220,6 +220,10 @@ if HVI_CPU_LEVEL=avx2 "$HVI" --version >/dev/null 2>&1; then
   refused 3 'baseline instructions.*--accept-other-bits' reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out level.d --resume -q
   expect 0 reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out level.d --resume --accept-other-bits -q
   grep -q '"level": "baseline+avx' level.d/pennies/claims.json || fail "the claims do not name both levels"
+  HVI_CPU_LEVEL=avx2 expect 0 "${evaluate[@]}" --steps 3 --out blas-v
+  HVI_CPU_LEVEL=avx2 OPENBLAS_CORETYPE=Haswell expect 0 "${evaluate[@]}" --steps 4 --out blas-v --resume
+  HVI_CPU_LEVEL=avx2 OPENBLAS_CORETYPE=Prescott refused 3 'with avx2 instructions, not with avx2-Prescott' \
+    "${evaluate[@]}" --steps 5 --out blas-v --resume
 fi
 
 # Pictures that are cut short, or missing: status 5, the result is printed, the old picture stays.
