@@ -74,9 +74,6 @@ static int check_options(const hvi_evaluate *e) {
        "evaluate takes an environment with --policy FILE, or --data FILE, and not both"},
       {e->env_name && !e->policy_path, "the policy is missing: --policy FILE"},
       {e->data_path && e->policy_path, "--policy goes with an environment, not with --data"},
-      {e->env_name && e->batch == 0, "--batch 0, all of the data, goes with --data"},
-      {e->data_path && e->spec.value.replay > 0,
-       "--replay goes with an environment; batches of --data are drawn at random from all of them"},
       {e->resume && e->fresh, "--resume and --fresh exclude each other"},
       {e->env_name && e->map.count > 0, "--map goes with --data"},
       {e->testset_map.count > 0 && !e->testset_path, "--testset-map goes with --testset"},
@@ -84,23 +81,6 @@ static int check_options(const hvi_evaluate *e) {
       {e->gap_rows != HVI_EVALUATION_ROWS && !e->gap, "--gap-rows goes with --gap"},
       {e->gap && e->env_name,
        "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
-      {0}});
-}
-
-static int check_method(const hvi_evaluate *e) {
-  const hvi_settings *s = &e->setup.settings;
-  const hvi_value_spec *v = &e->spec.value;
-  return check_rules((rule[]){
-      {s->step_rule != HVI_STEP_FIXED, "--eta: must be a number here: mu and L are not known"},
-      {v->returns && (s->baseline || s->accelerate != HVI_ACCELERATE_NONE),
-       "--returns goes with an optimizer and without --accelerate: returns do not move with the "
-       "values"},
-      {v->lambda > 0.0 && (s->baseline || v->returns),
-       "--lambda goes with an optimizer and Bellman targets"},
-      {v->lambda > 0.0 && e->data_path && e->batch > 0,
-       "--lambda with --data needs --batch 0: rows at random do not follow each other"},
-      {v->lambda_decay > 0.0 && (v->lambda == 0.0 || v->lambda == 1.0 || e->data_path),
-       "--lambda-decay goes with an environment and a --lambda between 0 and 1"},
       {0}});
 }
 
@@ -118,7 +98,7 @@ static int choose_method(hvi_evaluate *e, const hvi_args *args) {
   HVI_CALL(hvi_evaluation_choose(&e->spec, &s->settings, s->method, given, e->data_path != NULL,
                                  &hvi_fault));
   s->settings.max_outer = e->steps;
-  return check_method(e);
+  return HVI_EXIT_DONE;
 }
 
 /* The solver draws one batch ahead. */

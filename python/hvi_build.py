@@ -18,51 +18,22 @@ BUILD = Path(os.environ.get("HVI_BUILD_DIR", ROOT / "build")).resolve()
 HEADERS = """error setting version activation model rng problem surrogate optimizer solver builtin theory check tensors sparse
              mlp env policy rollout collector value testset evaluate mdp performative""".split()
 
-# What Python sees of glue.c.
-GLUE = """
-typedef struct hvi_py_row {
-  uint64_t outer, inner; double loss0, loss, ratio, alpha, dist2, residual;
-  uint64_t f_evals, model_passes, grad_evals, env_steps; double seconds;
-} hvi_py_row;
-typedef struct hvi_py_watch {
-  bool keep, keep_points; void *callback; bool failed; bool no_memory; double every, next;
-  size_t count, room, dim, out;
-  hvi_py_row *rows; double *points;
-} hvi_py_watch;
-void hvi_py_blas_threads(int threads);
-int hvi_py_blas_count(void);
-bool hvi_py_observe(void *context, const hvi_record *row);
-void hvi_py_watch_end(hvi_py_watch *w);
-hvi_outcome hvi_py_run(hvi_solver *s, const hvi_py_watch *w, double seconds);
-bool hvi_py_evaluate(hvi_evaluation *e, double seconds, hvi_status *status, hvi_error *err);
-hvi_model *hvi_py_model(void *handle, size_t dim, size_t out);
-hvi_problem *hvi_py_problem(void *handle, hvi_model *m);
-hvi_status hvi_py_may_write(const char *path, const char *mark, hvi_error *err);
-typedef struct hvi_py_layer { size_t in, out; const float *weight, *bias; } hvi_py_layer;
-typedef struct hvi_py_form {
-  size_t layers; hvi_activation activation; bool clipped, noise; const float *scale, *shift; const double *gain;
-} hvi_py_form;
-hvi_py_form hvi_py_policy_form(const hvi_policy *p);
-hvi_py_layer hvi_py_policy_layer(const hvi_policy *p, size_t l);
-void hvi_py_policy_text(const hvi_policy *p, char *text);
-extern "Python" {
-  bool hvi_py_on_row(void *handle, const hvi_record *row);
-  void hvi_py_on_F(void *handle, const double *theta, const double *z, double *f);
-  void hvi_py_on_g(void *handle, const double *theta, double *z);
-  void hvi_py_on_vjp(void *handle, const double *theta, const double *u, double *out);
-  void hvi_py_on_jvp(void *handle, const double *theta, const double *v, double *out);
-}
-"""
 
-
-def declarations(name: str) -> str:
+def declarations(header: Path) -> str:
     """A header without comments, preprocessor lines and what cffi's parser does not know."""
-    text = (ROOT / "include" / "hvi" / f"{name}.h").read_text()
+    text = header.read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"^#ifdef __cplusplus\n.*?^#endif\n", "", text, flags=re.S | re.M)
     text = re.sub(r"^#.*\n", "", text, flags=re.M)
     text = re.sub(r"__attribute__\(\(format[^;]*", "", text)
     return text.replace("HVI_API ", "")
+
+
+def glue() -> str:
+    """What Python sees of glue.c, and what glue.c sees of Python: hvi_py_on_..."""
+    text = re.sub(r"^static ", "", declarations(HERE / "glue.h"), flags=re.M)
+    ours = r"^\w+ hvi_py_on_\w+\([^;]*;"
+    return re.sub(ours, "", text, flags=re.M) + 'extern "Python" {%s}' % "\n".join(re.findall(ours, text, flags=re.M))
 
 
 def pkg_config(*words: str) -> list:
@@ -90,12 +61,13 @@ def link_arguments() -> list:
 
 ffibuilder = FFI()
 for header in HEADERS:
-    ffibuilder.cdef(declarations(header))
-ffibuilder.cdef(GLUE)
+    ffibuilder.cdef(declarations(ROOT / "include" / "hvi" / f"{header}.h"))
+ffibuilder.cdef(glue())
 ffibuilder.set_source(
     "hvi._hvi", (HERE / "glue.c").read_text(),
-    include_dirs=[str(ROOT / "include"), str(ROOT / "src")], extra_compile_args=["-O2", "-std=gnu11", *pkg_config("--cflags", "openblas")],
-    extra_link_args=link_arguments(), depends=[str(BUILD / "src" / "libhvi.a"), str(HERE / "glue.c")])
+    include_dirs=[str(HERE), str(ROOT / "include"), str(ROOT / "src")], extra_link_args=link_arguments(),
+    extra_compile_args=["-O2", "-std=gnu11", *pkg_config("--cflags", "openblas")],
+    depends=[str(p) for p in (BUILD / "src" / "libhvi.a", HERE / "glue.c", HERE / "glue.h")])
 
 if __name__ == "__main__":  # into a folder of one's own: hvi_build.py FOLDER
     import sys

@@ -23,12 +23,14 @@ cp -r "$source/python/interop" "$source/python/tests" "$source/python/tour.ipynb
 cd "$scratch"
 unset PYTHONPATH HVI_PROGRAM HVI_MODULE_PATH
 export HVI_SOURCE_DIR=$source PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg
+HVI_PROGRAM=$("$python" -c 'import hvi; print(hvi.program())')
+export HVI_PROGRAM
 result=0
-"$python" -m pytest -p no:cacheprovider -rs -v interop "$@" >"$scratch/log" 2>&1 || result=$?
+"$python" -m pytest -p no:cacheprovider -rs -v interop tests "$@" >"$scratch/log" 2>&1 || result=$?
 {
   echo "make interop, $(date -u +%F)"
   sed -n -E 's/^interop\/(test_[a-z]+\.py::[^ ]+) (PASSED|FAILED|ERROR|SKIPPED).*/\2 \1/p' "$scratch/log"
-  grep -E '^(SKIPPED|FAILED|ERROR) \[|^=.* (passed|failed)' "$scratch/log" | sed 's/ in [0-9.]*s.*//; s/^=* //'
+  sed -n -E '/^(SKIPPED|FAILED|ERROR) |^=.* (passed|failed|error)/{s/ in [0-9.]*s.*//; s/^=* //; p}' "$scratch/log"
   echo
   "$python" - <<'END'
 import importlib.metadata as m, platform

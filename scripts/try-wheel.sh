@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 "$python" -m venv "$scratch/venv"
-if ! "$scratch/venv/bin/pip" install --quiet "$wheel" pytest matplotlib pandas 2>"$scratch/log"; then
+if ! "$scratch/venv/bin/pip" install --quiet "$wheel" pytest matplotlib pandas nbclient ipykernel 2>"$scratch/log"; then
   tail -n 1 "$scratch/log" >&2
   "$python" -m venv --clear --system-site-packages "$scratch/venv"
   "$scratch/venv/bin/pip" install --quiet --no-deps --no-index "$wheel"

@@ -201,8 +201,8 @@ HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
 HVI_API hvi_settings hvi_evaluation_settings(void);
 /* The rest of what `hvi evaluate` does before it opens its data. `s` are the settings of `method`
  * with what was asked for (hvi_settings_take); `given` has the names of that, and of what was set in
- * the spec, and ends in NULL. Everything else becomes what suits the method and the data. Method auto is
- * refused: it is for problems. */
+ * the spec, and ends in NULL. Everything else becomes what suits the method and the data. What does not
+ * go together is refused, and so is method auto: it is for problems. */
 HVI_API hvi_status hvi_evaluation_choose(hvi_evaluation_spec *spec, hvi_settings *s,
                                          const char *method, const char *const *given,
                                          bool from_data, hvi_error *err);

@@ -1,6 +1,7 @@
 """The library as cffi shows it: errors, settings by name, and small helpers that all parts share."""
 import importlib
 import math
+import operator
 import os
 import threading
 
@@ -16,8 +17,8 @@ if os.path.isdir(_MODULES):  # of environments on MuJoCo, which the library load
 
 
 def text(pointer) -> str:
-    """A C string; None for NULL."""
-    return None if pointer == ffi.NULL else ffi.string(pointer).decode()
+    """A C string; None for NULL. A file's name can hold any bytes, and is shown all the same."""
+    return None if pointer == ffi.NULL else ffi.string(pointer).decode(errors="backslashreplace")
 
 
 class Error(Exception):
@@ -112,6 +113,38 @@ def on_error(kind, value, traceback):
     Frame.now().fail(value)
 
 
+def chars(x, name: str, encode=str.encode) -> bytes:
+    """A text for the library, which would end it at a zero."""
+    try:
+        raw = encode(x)
+    except (TypeError, UnicodeEncodeError):
+        raw = b"\0"
+    if b"\0" in raw:
+        raise ArgumentError(f"{name} must be a text without zeros, not {x!r}")
+    return raw
+
+
+def path_of(x) -> bytes:
+    """The path of a file for the library: a text, bytes, or what pathlib makes."""
+    return chars(x, "a path", os.fsencode)
+
+
+def whole(x, name: str, least: int = 0) -> int:
+    """A whole number for the library; 1e5 will do."""
+    try:
+        found = int(x) if isinstance(x, (float, np.floating)) and x == x // 1 else operator.index(x)
+    except (TypeError, OverflowError):
+        found = -1
+    if not least <= found < 2**64:
+        raise ArgumentError(f"{name}: must be a whole number from {least}, not {x!r}")
+    return found
+
+
+def stops(answer) -> bool:
+    """Whether a callback said False, NumPy's among it, and not just nothing."""
+    return isinstance(answer, (bool, np.bool_)) and not answer
+
+
 class Fields(dict):
     """A dictionary whose entries are attributes too."""
 
@@ -137,9 +170,27 @@ def vector(pointer, count: int) -> np.ndarray:
     return np.frombuffer(ffi.buffer(pointer, 8 * count)).copy()
 
 
+def numbers(x, name: str, kind=np.float64) -> np.ndarray:
+    """An array of numbers for the library, in C's order; kind None keeps its type, as far as the library has it.
+
+    What NumPy would make numbers of, or hides behind a mask, is refused."""
+    if type(x) is np.ndarray and kind is not None and x.dtype == kind and x.flags.c_contiguous:
+        return x
+    try:
+        a = np.asarray(x)
+    except (ValueError, TypeError) as e:
+        raise InputError(f"{name} is no array: {e}") from None
+    if a.dtype.kind not in "biuf":
+        raise InputError(f"{name} has type {a.dtype}, and must be numbers")
+    if type(x) is not np.ndarray and np.ma.is_masked(x):
+        raise InputError(f"{name} has masked entries; filled() gives them values")
+    with np.errstate(over="ignore"):  # infinite then, which the library refuses where it matters
+        return np.asarray(a, kind or (np.float64 if a.dtype.itemsize > 8 else a.dtype.newbyteorder("=")), order="C")
+
+
 def doubles(x, name: str, count: int = None) -> np.ndarray:
-    """Numbers for the library: one axis, contiguous, as many as there must be."""
-    a = np.ascontiguousarray(x, dtype=np.float64)
+    """Numbers on one axis, as many as there must be."""
+    a = numbers(x, name)
     if a.ndim > 1 or (count is not None and a.size != count):
         wanted = "one axis" if count is None else f"{count} numbers"
         raise InputError(f"{name} has shape {a.shape}, and must have {wanted}")
@@ -170,9 +221,9 @@ def setting_text(value) -> str:
         return "none"
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    if isinstance(value, (str, bytes)):
-        return value.decode() if isinstance(value, bytes) else value
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
         return ",".join(setting_text(v) for v in value)
     if isinstance(value, (float, np.floating)):
         return repr(float(value))
@@ -181,14 +232,13 @@ def setting_text(value) -> str:
 
 def find(table, name: str):
     """The row of that name, or None. A trailing '_' stands for nothing: lambda_ is lambda."""
-    row = lib.hvi_setting_find(table, name.rstrip("_").encode())
+    row = lib.hvi_setting_find(table, chars(name, "a name").rstrip(b"_"))
     return None if row == ffi.NULL else row
 
 
 def put(table, settings, name: str, value):
-    """Sets a member by name, in the library's words where it refuses; returns its row."""
-    call(lib.hvi_setting_set, table, settings, name.rstrip("_").encode(), setting_text(value).encode())
-    return find(table, name)
+    """Sets a member by name, in the library's words where it refuses."""
+    call(lib.hvi_setting_set, table, settings, chars(name, "a name").rstrip(b"_"), chars(setting_text(value), name))
 
 
 def get(row, settings):
@@ -244,6 +294,8 @@ def show(x) -> str:
         return np.array2string(x, precision=6, threshold=12, edgeitems=4)
     if isinstance(x, float):
         return "not known" if math.isnan(x) else f"{x:.6g}"
+    if isinstance(x, dict):
+        return ", ".join(f"{k} {show(v)}" for k, v in x.items())
     return str(x)
 
 
@@ -286,4 +338,4 @@ def need(module: str, package: str, what: str):
 
 def may_write(path, mark: str, force: bool = False) -> None:
     """Raises where there is a file that does not have the mark of hvi's own, as the program does it."""
-    call(lib.hvi_py_may_write, os.fsencode(path), ffi.NULL if force else mark.encode())
+    call(lib.hvi_py_may_write, path_of(path), ffi.NULL if force else mark.encode())

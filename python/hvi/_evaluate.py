@@ -4,12 +4,13 @@ import tempfile
 
 import numpy as np
 
-from ._core import ArgumentError, Fields, InputError, Result, axes, call, check, describe, ffi, find, get, lib, own, pointer
-from ._core import put, text, vector
+from ._core import ArgumentError, Fields, InputError, Result, axes, call, chars, check, describe, ffi, find, get, lib
+from ._core import may_write, numbers, own, path_of, pointer, put, stops, text, vector, whole
 from .data import COLUMNS, collect, dataset
 from ._solve import SLICE, TABLE, apply_method, settings_fields, take
 
 VALUE, EVALUATION = lib.hvi_value_table(), lib.hvi_evaluation_table()
+MARK = '"contents":"value network"'  # of the program's own files of this kind
 NAMES = {"error": "error", "without_noise": "clean", "without_noise_interval": "clean_interval",
          "relative_without_noise": "relative_clean", "mean_value": "mean", "rms_value": "size"}
 
@@ -30,9 +31,8 @@ class _Spec:
         names = [ffi.new("char[]", k.rstrip("_").replace("-", "_").encode()) for k in given]
         call(lib.hvi_evaluation_choose, self.spec, self.s, self.method.encode(),
              ffi.new("char *[]", [*names, ffi.NULL]), from_data)
-        self.s.max_outer = steps or ours.max_outer
+        self.s.max_outer = ours.max_outer if steps is None else whole(steps, "steps", 1)
         self.spec.settings = self.s
-        self._check(from_data)
 
     def _put(self, asked, given: dict) -> list:
         """Each to the table that has it; returns those of the solver."""
@@ -47,28 +47,27 @@ class _Spec:
                 solver.append(name)
         return solver
 
-    def _check(self, from_data: bool) -> None:
-        v, s = self.spec.value, self.s
-        if s.step_rule != lib.HVI_STEP_FIXED:
-            raise ArgumentError("eta: must be a number here: mu and L are not known")
-        if getattr(v, "lambda") > 0 and from_data and v.batch > 0:
-            raise ArgumentError("lambda_ with data needs batch=0: rows at random do not follow each other")
-
 
 def _probe(testset, gamma: float):
     """States with values, from a file or from arrays; with what keeps them alive."""
-    if isinstance(testset, (str, os.PathLike)):
+    if isinstance(testset, (str, bytes, os.PathLike)):
         made, out = ffi.new("hvi_testset **"), ffi.new("hvi_probe **")
-        call(lib.hvi_testset_load, made, os.fsencode(testset))
+        call(lib.hvi_testset_load, made, path_of(testset))
         kept = ffi.gc(made[0], lib.hvi_testset_free)
         call(lib.hvi_probe_of_testset, out, kept)
         return own(out[0], lib.hvi_probe_free, kept), kept
-    arrays = dict(testset) if isinstance(testset, dict) else dict(zip(("obs", "value", "standard_error"), testset))
-    obs = np.ascontiguousarray(arrays["obs"], np.float32)
-    value = np.ascontiguousarray(arrays["value"], np.float64)
-    noise = np.ascontiguousarray(np.broadcast_to(arrays.get("standard_error", 0.0), value.shape), np.float64)
-    if obs.ndim != 2 or value.shape != obs.shape[:1] or not (np.isfinite(obs).all() and np.isfinite(value).all()):
-        raise InputError(f"a test set has obs [states][obs] and value [states], finite; here {obs.shape} and {value.shape}")
+    names = ("obs", "value", "standard_error")
+    given = testset if isinstance(testset, dict) else dict(zip(names, testset)) if isinstance(testset, (tuple, list)) else {}
+    if not set(names[:2]) <= set(given) <= set(names):
+        raise InputError("a test set is a file, or (obs, value), or (obs, value, standard_error)")
+    obs, value = numbers(given["obs"], "obs", np.float32), numbers(given["value"], "value")
+    noise = numbers(given.get("standard_error", 0.0), "standard_error")
+    if obs.ndim != 2 or len(obs) == 0 or value.shape != obs.shape[:1] or noise.shape not in (value.shape, ()):
+        raise InputError("a test set has obs [states][obs], value [states] and standard_error [states]; here are "
+                         f"{obs.shape}, {value.shape} and {noise.shape}")
+    if not (np.isfinite(obs).all() and np.isfinite(value).all() and np.isfinite(noise).all() and (noise >= 0).all()):
+        raise InputError("a test set has finite numbers, and standard errors of 0 or more")
+    noise = np.resize(noise, value.shape)
     probe = ffi.new("hvi_probe *", dict(states=len(value), obs=obs.shape[1], observation=pointer(obs, "float"),
                                         value=pointer(value), standard_error=pointer(noise), gamma=gamma))
     return probe, (obs, value, noise)
@@ -77,24 +76,34 @@ def _probe(testset, gamma: float):
 class Value:
     """A value function: called with states [n][obs], or with one, it gives their values.
 
-    network (inputs, hidden, activation, normalise), gamma, theta; save() writes the file that `hvi evaluate` writes."""
+    network (inputs, hidden, activation, normalise), gamma; save() writes the file that `hvi evaluate` writes."""
 
     def __init__(self, problem, theta: np.ndarray, network: Fields, gamma: float, keep):
-        self._problem, self._keep = problem, keep
-        self.theta, self.network, self.gamma = theta, network, gamma
+        self._problem, self._theta, self._keep = problem, theta, keep
+        self.network, self.gamma = network, gamma
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The parameters of the network, as a copy."""
+        return self._theta.copy()
 
     def __call__(self, obs) -> np.ndarray:
-        x = np.ascontiguousarray(obs, np.float32)
+        x = numbers(obs, "states", np.float32)
         if x.ndim not in (1, 2) or x.shape[-1] != self.network.inputs:
             raise InputError(f"states have shape {x.shape}, and must have {self.network.inputs} numbers each")
         count = 1 if x.ndim == 1 else len(x)
         values = np.empty(count)
-        call(lib.hvi_value_predict, self._problem, pointer(self.theta), pointer(x, "float"), count, pointer(values))
+        call(lib.hvi_value_predict, self._problem, pointer(self._theta), pointer(x, "float"), count, pointer(values))
         return values[0] if x.ndim == 1 else values
 
-    def save(self, path) -> None:
-        """The network as .safetensors, with its scales as notes."""
-        call(lib.hvi_value_save, self._problem, pointer(self.theta), os.fsencode(path))
+    def save(self, path, *, force: bool = False) -> None:
+        """The network as .safetensors, with its scales as notes. force: replaces a file that hvi did not make for this."""
+        may_write(path, MARK, force)
+        call(lib.hvi_value_save, self._problem, pointer(self._theta), path_of(path))
+
+    def __reduce__(self):
+        """For pickle and copy: what its file would say, and the parameters."""
+        return _rebuild, (parts_of(self), self.theta)
 
     def __repr__(self):
         widths = "-".join(str(w) for w in (self.network.inputs, *self.network.hidden, 1))
@@ -111,9 +120,9 @@ class Evaluation(Result):
     def __call__(self, obs):
         return self.value(obs)
 
-    def save(self, path) -> None:
-        """The network as .safetensors; hvi.load_value reads it."""
-        self.value.save(path)
+    def save(self, path, *, force: bool = False) -> None:
+        """The network as .safetensors; hvi.load_value reads it. force: replaces a file that hvi did not make for this."""
+        self.value.save(path, force=force)
 
     def plot(self, ax=None, column: str = None):
         """A column of the trace over the outer steps: the error, else the gap, else the loss."""
@@ -161,7 +170,7 @@ def _steps(e, callback) -> None:
         found = lib.hvi_evaluation_rows(e, count)
         if callback and count[0] > seen:
             seen, row = count[0], found[count[0] - 1]
-            if callback(Fields((n, getattr(row, n)) for n, _ in ffi.typeof("hvi_evaluation_row").fields)) is False:
+            if stops(callback(Fields((n, getattr(row, n)) for n, _ in ffi.typeof("hvi_evaluation_row").fields))):
                 return
         if done:
             return
@@ -175,14 +184,14 @@ def _network(v, inputs: int, activation, normalise) -> Fields:
 def _environment(spec, env: str, policy, steps: int, threads: int) -> list:
     """A built-in environment, a policy for it, and a stream of their transitions."""
     out, made = ffi.new("hvi_env **"), ffi.new("hvi_policy **")
-    call(lib.hvi_env_new, out, env.encode())
+    call(lib.hvi_env_new, out, chars(env, "env"))
     kept = [ffi.gc(out[0], lib.hvi_env_free)]
-    if policy is None:
-        raise ArgumentError("the policy is missing: policy='default', or a file")
+    if not isinstance(policy, (str, bytes, os.PathLike)):
+        raise ArgumentError(f"the policy of a built-in environment is 'default' or a file, not {policy!r}")
     if policy == "default":
         call(lib.hvi_policy_of_env, made, kept[0])
     else:
-        call(lib.hvi_policy_load, made, os.fsencode(policy))
+        call(lib.hvi_policy_load, made, path_of(policy))
     kept.append(ffi.gc(made[0], lib.hvi_policy_free))
     call(lib.hvi_policy_fit, kept[1], kept[0])
     v, collector = spec.value, ffi.new("hvi_collector **")
@@ -207,8 +216,8 @@ def _data(spec, source, gap: bool, gap_rows: int) -> list:
     return [data, first]
 
 
-def evaluate(*, data=None, obs=None, reward=None, next_obs=None, terminated=None, truncated=None, done=None, action=None, env=None,
-             policy=None, transitions: int = 100000, method: str = None, steps: int = None, testset=None,
+def evaluate(*, data=None, obs=None, reward=None, next_obs=None, terminated=None, truncated=None, done=None, action=None,
+             env=None, policy=None, transitions: int = 100000, method: str = None, steps: int = None, testset=None,
              gap: bool = False, gap_rows: int = lib.HVI_EVALUATION_ROWS, threads: int = 1, callback=None,
              **settings) -> Evaluation:
     """The value function of a policy from its transitions, by the projected Bellman error, and how good it is.
@@ -217,31 +226,34 @@ def evaluate(*, data=None, obs=None, reward=None, next_obs=None, terminated=None
     Arrays: obs [n][obs], reward [n], next_obs [n][obs], and terminated [n] or done [n]; truncated and action where they
         are known. next_obs may be missing where truncated tells the ends of episodes (docs/data-files.md).
     env and policy: an environment with Gymnasium's reset and step, or several side by side (gymnasium.vector), and a
-        function from observations to actions; so many `transitions` are collected here and then used as arrays. Or the name of a built-in environment
-        ('lqr', 'pendulum', ...) and a policy's file or 'default', which is simulated by the library as it goes.
+        function from observations to actions; so many `transitions` are collected here and then used as arrays. Or the
+        name of a built-in environment ('lqr', 'pendulum', ...) and a policy's file or 'default', which is simulated by
+        the library as it goes.
     method: 'adamw' unless given. steps: outer steps (200).
     testset: a file, or (obs, value) or (obs, value, standard_error), to measure the error with.
-    gap: the Bellman gap at measurements, on the first gap_rows rows (0: all).
+    gap: of data the Bellman gap at measurements, on the first gap_rows rows (0: all).
     threads: that share the work, with the same bits for any number; 0: one per core.
     callback: is called after each measurement with its row; False ends the run.
 
+    Ctrl-C is seen between outer steps, and in Python's environments, policies and callbacks.
     Settings (lambda_ stands for lambda):
     """
     arrays = {k: v for k, v in zip(COLUMNS, (obs, action, reward, next_obs, terminated, truncated, done)) if v is not None}
     if (data is not None) + (env is not None) + bool(arrays) != 1:
         raise ArgumentError("evaluate takes data, or arrays (obs, reward, next_obs, terminated), or env and policy, "
                             "and not both")
-    source = arrays if data is None else data
     built_in = isinstance(env, str)
+    if (policy is not None and env is None) or (gap and built_in):
+        raise ArgumentError("policy goes with env, and gap with data")
+    if callback is not None and not callable(callback):
+        raise ArgumentError(f"callback must be a function of a row, not {callback!r}")
     made = _Spec(method, steps, not built_in, settings)
     spec, batch = made.spec, made.spec.value.batch
-    threads = threads or os.cpu_count()
+    threads = whole(threads, "threads") or os.cpu_count()
     spec.value.threads = threads
-    if env is not None and not built_in:
-        if not callable(policy):
-            raise ArgumentError("policy must be a function from an observation to an action")
-        source = collect(env, policy, transitions, spec.seed)
-    kept = _environment(spec, env, policy, made.s.max_outer, threads) if built_in else _data(spec, source, gap, gap_rows)
+    source = collect(env, policy, transitions, spec.seed) if env is not None and not built_in else arrays or data
+    kept = _environment(spec, env, policy, made.s.max_outer, threads) if built_in else _data(
+        spec, source, gap, whole(gap_rows, "gap_rows"))
     if testset is not None:
         probe, alive = _probe(testset, spec.value.gamma)
         spec.probe, kept = probe, [*kept, probe, alive]
@@ -275,7 +287,7 @@ def _finish(e, made: _Spec, batch: int) -> Evaluation:
 def _read_value(path) -> Fields:
     """What a value network's file says: layers [(weight, bias)], activation, gamma, and the scales."""
     out = ffi.new("hvi_tensors **")
-    call(lib.hvi_tensors_read, out, os.fsencode(path), 0)
+    call(lib.hvi_tensors_read, out, path_of(path), 0)
     file = ffi.gc(out[0], lib.hvi_tensors_free)
 
     def note(key, default=None):
@@ -310,7 +322,14 @@ def parts_of(value: Value) -> Fields:
 
 def load_value(path) -> Value:
     """A value network that `hvi evaluate` or save() wrote, as a callable."""
-    parts, spec = _read_value(path), ffi.new("hvi_value_spec *", lib.hvi_value_defaults())
+    made = _rebuild(_read_value(path))
+    call(lib.hvi_mlp_load, made._problem.model, pointer(made._theta), path_of(path))
+    return made
+
+
+def _rebuild(parts: Fields, theta=None) -> Value:
+    """A value function of these parts; without theta its parameters are yet to be loaded."""
+    spec = ffi.new("hvi_value_spec *", lib.hvi_value_defaults())
     inputs = parts.layers[0][0].shape[1]
     row = np.zeros((1, inputs), np.float32)
     data = dataset(dict(obs=row, reward=np.zeros(1, np.float32), next_obs=row, terminated=np.ones(1, bool)))
@@ -322,11 +341,9 @@ def load_value(path) -> Value:
         spec.center, spec.spread = pointer(parts.center), pointer(parts.spread)
     problem = ffi.new("hvi_problem **")
     call(lib.hvi_value_new, problem, spec, 1)
-    p = own(problem[0], lib.hvi_problem_free, data, parts, row)
-    theta = np.empty(p.model.dim)
-    call(lib.hvi_mlp_load, p.model, pointer(theta), os.fsencode(path))
+    p = own(problem[0], lib.hvi_problem_free, data)
     network = _network(spec, inputs, spec.activation, "all" if parts.center is not None else "none")
-    return Value(p, theta, network, spec.gamma, p)
+    return Value(p, np.empty(p.model.dim) if theta is None else theta.copy(), network, spec.gamma, p)
 
 
 evaluate.__doc__ += "\n".join((describe(VALUE, "draw threads"), describe(EVALUATION), describe(

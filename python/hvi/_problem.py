@@ -1,12 +1,14 @@
 """Problems: built in, from files and texts, and of Python callables."""
+import ctypes
 import json
 import os
 
 import numpy as np
 
-from ._core import Fields, Frame, InputError, OutOfMemory, Result, call, describe, doubles, ffi, lib, on_error
+from . import _hvi
+from ._core import ArgumentError, Fields, Frame, InputError, OutOfMemory, Result, call, chars, describe, doubles, ffi
 from ._core import check as raise_for
-from ._core import pointer, put, setting_text, text, vector
+from ._core import lib, numbers, on_error, path_of, pointer, put, setting_text, text, vector, whole
 
 
 class AnyProblem:
@@ -44,31 +46,24 @@ class AnyProblem:
         return f"<hvi problem {self.name}: {self.dim} parameters, {self.out} outputs, {self._c.model.block_count} blocks>"
 
 
-def _builtin(name: str, options: dict, seed: int, instance: int) -> AnyProblem:
-    texts = [(k.encode(), setting_text(v).encode()) for k, v in (options or {}).items()]
-    alive = [[ffi.new("char[]", x) for x in pair] for pair in texts]
-    given = ffi.new("hvi_option[]", alive)
-    out = ffi.new("hvi_problem **")
-    call(lib.hvi_builtin_new, out, name.encode(), given, len(alive), seed, instance)
-    return AnyProblem(out[0], name, kind=lib.hvi_builtin_find(name.encode()), instance=instance,
-                      options={k: setting_text(v) for k, v in (options or {}).items()})
-
-
-def _load(path: str, seed: int) -> AnyProblem:
-    out = ffi.new("hvi_problem **")
-    if path.endswith(".so"):
-        _show_library()
-    call(lib.hvi_problem_load, out, os.fsencode(path), seed, 0)
-    return AnyProblem(out[0], path)
-
-
-def _show_library() -> None:
-    """Problems that are code call the library: its names, and those alone, are made global."""
-    import ctypes
-
-    from . import _hvi
-
+def _code(path: str):
+    """The row of a shared library. Its code calls the library, whose names, and those alone, are made global."""
     ctypes.CDLL(_hvi.__file__, mode=ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD | os.RTLD_NOW)
+    found = ffi.new("hvi_builtin **")
+    call(lib.hvi_py_code, found, path_of(path))
+    return found[0]
+
+
+def _make(kind, name: str, options: dict, seed: int, instance: int) -> AnyProblem:
+    """One of the library's, or of code; without a kind the library tells what names there are."""
+    given = {k: setting_text(v) for k, v in options.items()}
+    alive = [[ffi.new("char[]", chars(x, "an option")) for x in pair] for pair in given.items()]
+    out, rest = ffi.new("hvi_problem **"), (ffi.new("hvi_option[]", alive), len(alive), seed, instance)
+    if kind == ffi.NULL:
+        call(lib.hvi_builtin_new, out, chars(name, "a problem"), *rest)
+    else:
+        call(lib.hvi_builtin_make, out, kind, *rest)
+    return AnyProblem(out[0], name, kind=kind, instance=instance, options=given)
 
 
 def _plain(x):
@@ -78,32 +73,71 @@ def _plain(x):
     raise TypeError(f"a problem holds numbers, texts, lists and dictionaries, and not {type(x).__name__}")
 
 
-def _parse(game, seed: int, name: str, folder: str) -> AnyProblem:
-    out = ffi.new("hvi_problem **")
-    source = game if isinstance(game, str) else json.dumps(game, default=_plain, indent=1)
-    call(lib.hvi_problem_parse, out, source.encode(), name.encode(), os.fsencode(folder), seed, 0)
+def _parse(source, seed: int) -> AnyProblem:
+    """A text, or a dictionary, which becomes one."""
+    out, name = ffi.new("hvi_problem **"), "text" if isinstance(source, str) else "dict"
+    try:
+        source = source if isinstance(source, str) else json.dumps(source, default=_plain, indent=1)
+    except (TypeError, ValueError) as e:
+        raise InputError(f"dict: {e}") from None
+    call(lib.hvi_problem_parse, out, chars(source, "a problem"), name.encode(), b".", seed, 0)
     return AnyProblem(out[0], name)
 
 
-def problem(source, *, options: dict = None, seed: int = 1, instance: int = 0) -> AnyProblem:
-    """A problem from what there is of it.
+def _find(source: str, options: dict, seed: int, instance: int) -> AnyProblem:
+    """By a name or a path, as the program finds it."""
+    kind = lib.hvi_builtin_find(path_of(source))
+    if kind == ffi.NULL and source.endswith(".so"):
+        kind = _code(source)
+    if kind != ffi.NULL or not ("/" in source or source.endswith((".yaml", ".yml", ".c")) or os.path.exists(source)):
+        return _make(kind, source, options, seed, instance)
+    _refuse_choices(options, instance)
+    out = ffi.new("hvi_problem **")
+    call(lib.hvi_problem_load, out, path_of(source), seed, 0)
+    return AnyProblem(out[0], os.fsencode(source).decode(errors="backslashreplace"))
+
+
+def _refuse_choices(options, instance) -> None:
+    if options or instance:
+        raise ArgumentError("options and instance are for built-in problems and code, by their name")
+
+
+def _set_precision(p: AnyProblem, name: str) -> None:
+    kind = getattr(lib, f"HVI_PRECISION_{str(name).upper()}", None)
+    if kind is None:
+        raise ArgumentError(f"precision: must be double, single or reference, not '{name}'")
+    changed = ffi.new("size_t *")
+    call(lib.hvi_model_set_precision, p._c.model, kind, changed)
+    if changed[0] == 0 and kind != lib.HVI_PRECISION_DOUBLE:
+        raise ArgumentError(f"precision {name} is for players with fixed inputs, and {p.name} has none")
+
+
+def problem(source, *, options: dict = None, seed: int = 1, instance: int = 0, precision: str = None) -> AnyProblem:
+    """A problem from what there is of it, for any number of solves.
 
     source: the name of a built-in problem; the path of a YAML file or of a shared library (.so); a dictionary with the
         keys of a game file or of a Markov process; or such a file's text, which has more than one line.
-    options: of a built-in problem, as `--set` has them. seed, instance: 0 is the fixed instance, others are drawn."""
+    options: of a built-in problem or of code, as `--set` has them. seed, instance: 0 is the fixed instance, others are
+    drawn. precision: 'single' for networks of games."""
+    seed, instance = whole(seed, "seed"), whole(instance, "instance")
     if isinstance(source, AnyProblem):
+        if options or instance or precision is not None:
+            raise ArgumentError("options, instance and precision are chosen where a problem is made: hvi.problem")
         return source
-    if isinstance(source, dict):
-        return _parse(source, seed, "dict", ".")
-    source = os.fspath(source)
-    if "\n" in source:
-        return _parse(source, seed, "text", ".")
-    if lib.hvi_builtin_find(source.encode()) == ffi.NULL and (
-            "/" in source or source.endswith((".yaml", ".yml", ".so", ".c")) or os.path.exists(source)):
-        if options or instance:
-            raise InputError(f"options and instance are for built-in problems, and '{source}' is a file")
-        return _load(source, seed)
-    return _builtin(source, options, seed, instance)
+    if not isinstance(source, (dict, str, bytes, os.PathLike)):
+        raise ArgumentError(f"a problem is a name, a path, a dictionary, a text or an hvi.Problem, not {source!r}")
+    if not isinstance(options or {}, dict):
+        raise ArgumentError(f"options must be a dictionary, not {options!r}")
+    if not isinstance(source, dict):
+        source = os.fsdecode(source)
+    if isinstance(source, dict) or "\n" in source:
+        _refuse_choices(options, instance)
+        made = _parse(source, seed)
+    else:
+        made = _find(source, options or {}, seed, instance)
+    if precision is not None:
+        _set_precision(made, precision)
+    return made
 
 
 class Problem(AnyProblem):
@@ -122,11 +156,13 @@ class Problem(AnyProblem):
     def __init__(self, F, g, vjp, jvp, theta0, *, sets=None, solution=None, weights=None, eta: float = 0.0,
                  players=None, theta_in_F: bool = False, name: str = "problem"):
         parts = [g, vjp, jvp, theta0]
+        if not callable(F):
+            raise InputError("F must be callable")
         if callable(g):
             parts, sets = [[p] for p in parts], [sets]
-        else:
-            sets = [None] * len(g) if sets is None else list(sets)
-        if len({len(p) for p in [*parts, sets]}) != 1:
+        elif sets is None and isinstance(g, (list, tuple)):
+            sets = [None] * len(g)
+        if not all(isinstance(p, (list, tuple, np.ndarray)) for p in [*parts, sets]) or len(set(map(len, [*parts, sets]))) != 1:
             raise InputError("g, vjp, jvp, theta0 and sets are lists of one length, an entry for each player")
         self._F, self._theta_in_F = F, theta_in_F
         self._theta0 = [doubles(t, "theta0").copy() for t in parts[3]]
@@ -140,7 +176,7 @@ class Problem(AnyProblem):
         c.theta0 = self._numbers(np.concatenate(self._theta0), "theta0", self._d)
         c.solution = self._numbers(solution, "solution", self._n)
         c.weights = self._numbers(weights, "weights", self._n)
-        c.eta = eta
+        c.eta = float(doubles(eta, "eta", 1)[0])
         self._set_players(c, players)
         self._set_sets(c, sets)
         call(lib.hvi_problem_check, ffi.NULL, c, ffi.NULL)
@@ -160,12 +196,17 @@ class Problem(AnyProblem):
         self._keep.append(doubles(x, name, count).copy())
         return pointer(self._keep[-1])
 
+    def _bound(self, x, count: int):
+        """A bound for each output, or one for all of them."""
+        x = doubles(x, "a bound")
+        return self._numbers(np.repeat(x, count) if x.size == 1 else x, "a bound", count)
+
     def _set_players(self, c, players) -> None:
         if players is None:
             return
         if len(players) != len(self._models):
             raise InputError(f"there are {len(self._models)} players, and {len(players)} names")
-        names = [ffi.new("char[]", str(p).encode()) for p in players]
+        names = [ffi.new("char[]", chars(str(p), "the name of a player")) for p in players]
         self._keep += [names, ffi.new("char *[]", names)]
         c.players = ffi.cast("const char *const *", self._keep[-1])
 
@@ -178,9 +219,9 @@ class Problem(AnyProblem):
                 to.kind = lib.HVI_SET_FREE
             elif isinstance(given, str) and given == "simplex":
                 to.kind = lib.HVI_SET_SIMPLEX
-            elif isinstance(given, (tuple, list)) and len(given) == 2:
+            elif isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2:
                 to.kind = lib.HVI_SET_BOX
-                to.lower, to.upper = (self._numbers(np.broadcast_to(b, m.out), "a bound", m.out) for b in given)
+                to.lower, to.upper = (self._bound(b, m.out) for b in given)
             else:
                 raise InputError(f"a set is None, 'simplex' or (lower, upper), not {given!r}")
         self._keep.append(made)
@@ -208,7 +249,7 @@ def _answer(to, count: int, name: str, function, *arguments) -> None:
     out = np.frombuffer(ffi.buffer(to, 8 * count))
     out.fill(np.nan)
     if Frame.now().error is None:
-        result = np.asarray(function(*arguments), dtype=np.float64)
+        result = numbers(function(*arguments), f"what {name} returned")
         if result.size != count or result.ndim > 1:
             raise InputError(f"{name} returned an array of shape {result.shape}, and must return {count} numbers")
         out[:] = result
@@ -268,7 +309,7 @@ def check(source, *, options: dict = None, seed: int = 1, instance: int = 0, **s
     """
     p = problem(source, options=options, seed=seed, instance=instance)
     s, table = ffi.new("hvi_check_settings *", lib.hvi_check_defaults()), lib.hvi_check_table()
-    s.seed = seed
+    s.seed = whole(seed, "seed")
     for name, value in settings.items():
         put(table, s, name, value)
     report, err = ffi.new("hvi_check *"), ffi.new("hvi_error *")

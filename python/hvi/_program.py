@@ -35,12 +35,13 @@ class Report(Result):
 
 def _run(words: list) -> str:
     """Runs the program to its end; Ctrl-C reaches it, and it leaves what can be resumed."""
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="backslashreplace", start_new_session=True) as p:  # a terminal's Ctrl-C comes once
         try:
             out, err = p.communicate()
         except KeyboardInterrupt:
             p.send_signal(signal.SIGINT)
-            p.wait()
+            p.communicate()
             raise
     if p.returncode != 0:
         raise Error((err.strip() or f"the program ended with {p.returncode}").removeprefix("hvi: "))
@@ -52,11 +53,11 @@ def reproduce(*ids: str, out="out", **options) -> Report:
 
     out: the folder for data, figures, claims and the page. Options are the program's: full=True, resume=True, jobs=4, ...
     A claim that does not hold is a result, not an error. Figures need gnuplot."""
-    words = [program(), "reproduce", *map(str, ids), "--out", str(out), "--quiet"]
+    words = [program(), "reproduce", "--out", str(out), "--quiet"]
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
         words += [option] if value is True else [] if value in (False, None) else [option, str(value)]
-    printed, claims, images = _run(words), {}, {}
+    printed, claims, images = _run([*words, "--", *map(str, ids)]), {}, {}
     for file in sorted(Path(out).glob("*/claims.json")):
         found = json.loads(file.read_text())
         claims[file.parent.name] = [Fields(c) for c in found.get("claims", [])]

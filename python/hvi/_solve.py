@@ -1,10 +1,11 @@
 """hvi.solve and hvi.inspect: a problem and a method from keywords to a result, in the order that the program keeps."""
 import math
+import struct
 
 import numpy as np
 
-from ._core import ArgumentError, Fields, Frame, OutOfMemory, Result, axes, call, check, describe, doubles, ffi, find
-from ._core import get, lib, on_error, own, pointer, put, rows, text, vector
+from ._core import ArgumentError, Fields, Frame, OutOfMemory, Result, axes, call, chars, check, describe, doubles, ffi
+from ._core import find, get, lib, on_error, own, pointer, put, rows, stops, text, vector, whole
 from ._problem import problem as make_problem
 
 SLICE = 0.05  # seconds between two looks at signals
@@ -34,7 +35,7 @@ def problems() -> dict:
 
 def apply_method(s, method: str, rules) -> None:
     """Makes settings those of a method."""
-    if not lib.hvi_method_apply(s, method.encode(), rules):
+    if not lib.hvi_method_apply(s, chars(method, "a method"), rules):
         raise ArgumentError(f"unknown method '{method}'; hvi.methods() has them")
 
 
@@ -49,15 +50,13 @@ class Setup:
 
     def __init__(self, source, method: str, options, seed: int, instance: int, theta0, precision, settings: dict):
         self.s, asked = (ffi.new("hvi_settings *", lib.hvi_settings_defaults()) for _ in range(2))
-        s, self.method, self.seed = self.s, method, seed
-        s.seed = seed
+        s, self.method, self.seed = self.s, method, whole(seed, "seed")
+        s.seed = self.seed
         apply_method(s, method, lib.hvi_trajectory_rules())
         for name, value in settings.items():
             put(TABLE, asked, name, value)
         take(s, asked, method, settings)
-        self.problem = p = make_problem(source, options=options, seed=seed, instance=instance)
-        if precision is not None:
-            self._precision(precision)
+        self.problem = p = make_problem(source, options=options, seed=seed, instance=instance, precision=precision)
         self.theta0 = None if theta0 is None else doubles(theta0, "theta0", p.dim).copy()
         s.theta0 = ffi.NULL if theta0 is None else pointer(self.theta0)
         # what suits a problem suits its surrogates; a rule steps along single samples
@@ -66,15 +65,6 @@ class Setup:
         lib.hvi_settings_choose(s, p._c)
         if s.automatic:  # once more, since an optimizer is chosen now
             take(s, asked, method, settings)
-
-    def _precision(self, name: str) -> None:
-        kind = getattr(lib, f"HVI_PRECISION_{str(name).upper()}", None)
-        if kind is None:
-            raise ArgumentError(f"precision: must be double, single or reference, not '{name}'")
-        changed = ffi.new("size_t *")
-        call(lib.hvi_model_set_precision, self.problem._c.model, kind, changed)
-        if changed[0] == 0 and kind != lib.HVI_PRECISION_DOUBLE:
-            raise ArgumentError(f"precision {name} is for players with fixed inputs, and {self.problem.name} has none")
 
     def fields(self, eta: float) -> Fields:
         """The settings in force, under the names of `--json`."""
@@ -114,20 +104,18 @@ def _options(p) -> Fields:
     return out
 
 
+_ROW = struct.Struct("".join("Q" if TRACE[name].kind == "u" else "d" for name in TRACE.names))
+
+
 class Row(Fields):
     """A row of the trace as a callback sees it, with copies of theta and z."""
 
 
 @ffi.def_extern(onerror=on_error, error=False)
-def hvi_py_on_row(handle, row):
+def hvi_py_on_row(handle, row, theta, z):
     callback, dim, out = ffi.from_handle(handle)
-    c = row.counts
-    answer = callback(Row(
-        outer=row.outer, inner=row.inner, loss0=row.loss0, loss=row.loss, ratio=row.ratio, alpha=row.alpha,
-        dist2=row.dist2, residual=row.residual, f_evals=c.f_evals, model_passes=c.model_passes,
-        grad_evals=c.grad_evals, env_steps=c.env_steps, seconds=row.seconds, theta=vector(row.theta, dim),
-        z=vector(row.z, out)))
-    return answer is not False
+    numbers = _ROW.unpack(ffi.buffer(row, _ROW.size))
+    return not stops(callback(Row(zip(TRACE.names, numbers), theta=vector(theta, dim), z=vector(z, out))))
 
 
 class Solution(Result):
@@ -149,6 +137,8 @@ class Solution(Result):
 
     def plot(self, ax=None, columns=("residual", "dist2")):
         """Columns of the trace over the outer steps, on matplotlib's axes, which are returned."""
+        if len(self.trace) == 0:
+            raise ArgumentError("there is nothing to plot: the solve kept no trace")
         ax = axes(ax)
         for name in columns:
             y = self.trace[name]
@@ -163,6 +153,10 @@ class Solution(Result):
 def _run(setup: Setup, trace, callback):
     """Steps to the end; the solver, what it left, and the watch with its rows."""
     s, p = setup.s, setup.problem
+    if callback is not None and not callable(callback):
+        raise ArgumentError(f"callback must be a function of a row, not {callback!r}")
+    if trace not in (True, False, "full"):
+        raise ArgumentError(f"trace must be True, False or 'full', not {trace!r}")
     watch = ffi.new("hvi_py_watch *", dict(keep=bool(trace), keep_points=trace == "full", dim=p.dim, out=p.out))
     watch = ffi.gc(watch, lib.hvi_py_watch_end)
     handle = ffi.new_handle((callback, p.dim, p.out)) if callback else None
@@ -210,8 +204,8 @@ def solve(problem, method: str = "auto", *, seed: int = 1, instance: int = 0, op
 
     problem: a name, a path, a dictionary or a text (see hvi.problem), or an hvi.Problem.
     method: 'auto', or one of hvi.methods().
-    seed: of everything random. instance, options: of a built-in problem.
-    theta0: where to start. precision: 'single' for networks of games.
+    seed: of everything random.
+    theta0: where to start. options, instance, precision: as hvi.problem has them; not with a problem that is made.
     trace: True keeps a row for each outer step; 'full' theta and z too (trace_theta, trace_z); False nothing.
     callback: is called with each row (a dictionary whose entries are attributes); False ends the solve.
 
@@ -272,6 +266,7 @@ def inspect(problem, method: str = "auto", *, steps: int = None, seed: int = 1, 
     p, i = setup.problem, ffi.new("hvi_inspection *")
     if steps is None:
         steps = setup.s.max_outer if "iters" in settings and setup.s.max_outer else 1000
+    steps = whole(steps, "steps", 1)
     # twenty times a second Python is called, and looks at its signals
     handle = ffi.new_handle((lambda row: True, p.dim, p.out))
     watch, err = ffi.new("hvi_py_watch *", dict(callback=handle, every=SLICE)), ffi.new("hvi_error *")

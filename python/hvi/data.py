@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._core import InputError, SystemFailure, call, ffi, lib, may_write, need, pointer, text
+from ._core import ArgumentError, InputError, SystemFailure, call, chars, ffi, lib, may_write, need, numbers, path_of, pointer
+from ._core import text, whole
 
 COLUMNS = ("obs", "action", "reward", "next_obs", "terminated", "truncated", "done")
 TYPES = {np.dtype(t): getattr(lib, f"HVI_TENSOR_{name}") for t, name in (
@@ -31,23 +32,19 @@ class Transitions(dict):
         self.notes = {k: str(v) for k, v in notes.items() if v is not None}
 
     def __repr__(self):
-        rows, ends = len(self["reward"]), [f"{int(np.sum(self[k]))} {k}" for k in ("terminated", "truncated") if k in self]
-        about = "".join(f", {k} {v}" for k, v in self.notes.items())
-        return f"<hvi transitions: {rows} rows, {', '.join(ends)}{about}>"
+        rows, ends = len(self.get("reward", ())), [f", {int(np.sum(self[k]))} {k}" for k in ("terminated", "truncated") if k in self]
+        return "".join((f"<hvi transitions: {rows} rows", *ends, *(f", {k} {v}" for k, v in self.notes.items()), ">"))
 
 
 def tensors(arrays: dict):
     """The library's view of arrays by name, and what keeps it alive."""
     kept, items = [], []
     for name, x in arrays.items():
-        a = np.asarray(x)
-        if a.dtype not in TYPES:
-            raise InputError(f"'{name}' has type {a.dtype}, which is not a number or a truth value")
+        label, a = ffi.new("char[]", chars(name, "the name of an array")), numbers(x, f"'{name}'", None)
         if a.ndim > 8:
             raise InputError(f"'{name}' has {a.ndim} axes")
-        a = np.asarray(a, order="C")
-        kept += [a, ffi.new("char[]", name.encode())]
-        items.append(dict(name=kept[-1], type=TYPES[a.dtype], dims=a.ndim, shape=list(a.shape), data=pointer(a, "void")))
+        kept += [a, label]
+        items.append(dict(name=label, type=TYPES[a.dtype], dims=a.ndim, shape=list(a.shape), data=pointer(a, "void")))
     return ffi.new("hvi_tensor[]", items), kept
 
 
@@ -58,8 +55,10 @@ def dataset(source, name: str = "the arrays"):
         c, kept = tensors(source)
         arrays = ffi.new("hvi_tensors *", dict(count=len(c), items=c))
         call(lib.hvi_dataset_of, out, arrays, name.encode(), ffi.NULL)
+    elif isinstance(source, (str, bytes, os.PathLike)):
+        call(lib.hvi_dataset_load, out, path_of(source))
     else:
-        call(lib.hvi_dataset_load, out, os.fsencode(source))
+        raise ArgumentError(f"data are a dictionary of arrays or a file, not of type {type(source).__name__}")
     return ffi.gc(out[0], lib.hvi_dataset_free)
 
 
@@ -90,8 +89,8 @@ def write(path, arrays: dict, notes: dict, mark: str, force: bool = False) -> No
     """A .safetensors file, whole or not at all; what is there and does not have the mark is left unless forced."""
     may_write(path, mark, force)
     c, kept = tensors(arrays)
-    texts = [(ffi.new("char[]", k.encode()), ffi.new("char[]", str(v).encode())) for k, v in notes.items()]
-    call(lib.hvi_tensors_write, os.fsencode(path), c, len(c), ffi.new("hvi_tensor_note[]", texts), len(texts))
+    texts = [tuple(ffi.new("char[]", chars(str(x), "a note")) for x in pair) for pair in notes.items()]
+    call(lib.hvi_tensors_write, path_of(path), c, len(c), ffi.new("hvi_tensor_note[]", texts), len(texts))
 
 
 def save(path, data: dict, *, force: bool = False, **notes) -> str:
@@ -143,9 +142,9 @@ def _read(node, where: str, space=None) -> np.ndarray:
         a = node[()]
     except OSError as e:
         raise SystemFailure(f"cannot read {where}: {e}") from None
-    if not isinstance(a, np.ndarray) or a.dtype not in TYPES:
-        raise InputError(f"{where} has type {getattr(a, 'dtype', type(a).__name__)}, which is not a number or a truth value")
-    return a
+    if np.ndim(a) == 0:
+        raise InputError(f"{where} is no array")
+    return numbers(a, where, None)
 
 
 def from_d4rl(path) -> Transitions:
@@ -268,16 +267,31 @@ def _after(info: dict, k: int, state):
     raise InputError("the vector environment was reset in the same step and does not tell final_obs")
 
 
+def _answer(answer, names: str) -> tuple:
+    """What reset or step returned, which must be what Gymnasium's returns."""
+    if not isinstance(answer, tuple) or len(answer) != len(names.split()):
+        raise InputError(f"the environment must return ({', '.join(names.split())}), as Gymnasium's do; older ones do not")
+    return answer
+
+
+def _reset(env, **words):
+    return _answer(env.reset(**words), "observation info")[0]
+
+
+def _step(env, action) -> tuple:
+    return _answer(env.step(action), "observation reward terminated truncated info")
+
+
 def _vector(env, policy, transitions: int, seed: int) -> list:
     """Rows of each sub-environment in order; what a step that only resets returns is no transition."""
     mode = str(getattr(env, "metadata", {}).get("autoreset_mode", "same_step")).lower()
     count, total = env.num_envs, 0
     rows, fresh = [[] for _ in range(count)], np.zeros(count, bool)
-    state, _ = env.reset(seed=seed)
+    state = _reset(env, seed=seed)
     while total < transitions:
         state = np.array(state)
         action = np.asarray(policy(state))
-        after, reward, terminated, truncated, info = env.step(action)
+        after, reward, terminated, truncated, info = _step(env, action)
         ended, same = terminated | truncated, "same" in mode
         for k in np.flatnonzero(~fresh):
             last = _after(info, k, after) if ended[k] and same else after[k]
@@ -285,7 +299,7 @@ def _vector(env, policy, transitions: int, seed: int) -> list:
         total += count - int(fresh.sum())
         fresh = ended if "next" in mode else np.zeros(count, bool)
         if "disabled" in mode and ended.any():
-            after, _ = env.reset(options={"reset_mask": ended})
+            after = _reset(env, options={"reset_mask": ended})
         state = after
     for part in rows:  # another sub-environment's rows follow: the episode is cut, and its last state has a value
         part[-1][5] = part[-1][5] | ~part[-1][4]
@@ -293,12 +307,12 @@ def _vector(env, policy, transitions: int, seed: int) -> list:
 
 
 def _single(env, policy, transitions: int, seed: int) -> list:
-    rows, (state, _) = [], env.reset(seed=seed)
+    rows, state = [], _reset(env, seed=seed)
     for _ in range(transitions):
         action = policy(state)
-        after, reward, terminated, truncated, _ = env.step(action)
+        after, reward, terminated, truncated, _ = _step(env, action)
         rows.append([np.array(x) for x in (state, action, reward, after, terminated, truncated)])
-        state = env.reset()[0] if terminated or truncated else after
+        state = _reset(env) if terminated or truncated else after
     return rows
 
 
@@ -308,8 +322,11 @@ def collect(env, policy, transitions: int, seed: int = 1) -> Transitions:
     env: one environment, or a gymnasium.vector one, whose sub-environments' rows then stand one after the other.
     policy: a function from an observation to an action; of a vector environment from all observations to all actions.
     Episodes follow each other; the last one may be cut. Observations and actions are flattened."""
-    if transitions < 1:
-        raise InputError(f"transitions must be 1 or more, not {transitions}")
+    transitions, seed = whole(transitions, "transitions", 1), whole(seed, "seed")
+    if not (hasattr(env, "reset") and hasattr(env, "step")):
+        raise ArgumentError(f"env must have Gymnasium's reset and step, or be the name of a built-in one, not {env!r}")
+    if not callable(policy):
+        raise ArgumentError("policy must be a function from an observation to an action")
     rows = (_vector if hasattr(env, "num_envs") else _single)(env, policy, transitions, seed)
     found = {k: np.array(x) for k, x in zip(("obs", "action", "reward", "next_obs", "terminated", "truncated"), zip(*rows))}
     flat = {k: found[k].reshape(len(rows), -1) for k in ("obs", "action", "next_obs")}

@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from ._core import ArgumentError, SystemFailure, call, ffi, lib, may_write, need, text
+from ._core import call, ffi, lib, may_write, need, path_of, text
 from ._evaluate import Evaluation, Value, load_value, parts_of
 from .policies import Policy, layers_of, load_policy
 
@@ -54,8 +54,7 @@ class _Graph:
         kind = onnx.TensorProto.FLOAT
         graph = helper.make_graph(self.nodes, about, [helper.make_tensor_value_info("obs", kind, ["n", inputs])],
                                   [helper.make_tensor_value_info(output, kind, shape)], self.constants)
-        version = ffi.string(lib.hvi_version()).decode()
-        made = helper.make_model(graph, producer_name=MARK, producer_version=version, ir_version=9,
+        made = helper.make_model(graph, producer_name=MARK, producer_version=text(lib.hvi_version()), ir_version=9,
                                  opset_imports=[helper.make_opsetid("", OPSET)])
         onnx.checker.check_model(made, full_check=True)
         return made
@@ -97,7 +96,7 @@ def _open(source):
     if isinstance(source, (Value, Policy)):
         return source
     contents = ffi.new("hvi_tensors **")
-    call(lib.hvi_tensors_open, contents, os.fsencode(source), 0)
+    call(lib.hvi_tensors_open, contents, path_of(source), 0)
     file = ffi.gc(contents[0], lib.hvi_tensors_free)
     return load_value(source) if text(lib.hvi_tensors_note(file, b"contents")) == "value network" else load_policy(source)
 
@@ -112,27 +111,11 @@ def model(source):
     return graph.model(*_policy(graph, source), "hvi policy")
 
 
-def _replace(path: str, content: bytes) -> None:
-    """A file that appears whole or not at all."""
-    trial = f"{path}.tmp.{os.getpid():x}.onnx"
-    try:
-        with open(trial, "xb") as f:
-            f.write(content)
-            f.flush()
-            os.fsync(f.fileno())
-        os.replace(trial, path)
-    except OSError as e:
-        if os.path.exists(trial):
-            os.unlink(trial)
-        raise SystemFailure(f"cannot write '{path}': {e.strerror}") from None
-
-
 def export(source, path, *, force: bool = False) -> None:
     """Writes model(source) to path, whole or not at all. force: replaces a file that hvi did not make for this."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentError("export takes a path for the .onnx file")
     may_write(path, MARK, force)
-    _replace(os.fspath(path), model(source).SerializeToString())
+    content = model(source).SerializeToString()
+    call(lib.hvi_py_write, path_of(path), content, len(content))
 
 
 def output_of(path) -> str:

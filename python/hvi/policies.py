@@ -9,11 +9,13 @@ refuses by name what it does not have. A checkpoint of PyTorch can hold code: co
 import os
 import pickle
 import tempfile
+import threading
 import zipfile
 
 import numpy as np
 
-from ._core import ArgumentError, Fields, InputError, SystemFailure, call, ffi, lib, may_write, need, pointer, put, text
+from ._core import ArgumentError, Fields, InputError, SystemFailure, call, ffi, lib, may_write, need, numbers, path_of, pointer
+from ._core import put, text, whole
 from .data import write
 
 MARK = '"contents":"policy"'
@@ -30,11 +32,12 @@ class Policy:
     obs, act: lengths of an observation and of an action. sample(obs) draws actions instead, from a generator of `seed`."""
 
     def __init__(self, path, seed: int = 1, **options):
+        seed, self._drawing = whole(seed, "seed"), threading.Lock()
         chosen = ffi.new("hvi_policy_options *")
         for name, value in options.items():
             put(TABLE, chosen, name, value)
         out = ffi.new("hvi_policy **")
-        call(lib.hvi_policy_read, out, os.fsencode(path), chosen)
+        call(lib.hvi_policy_read, out, path_of(path), chosen)
         self._c = ffi.gc(out[0], lib.hvi_policy_free)
         self.obs, self.act = lib.hvi_policy_obs(self._c), lib.hvi_policy_act_size(self._c)
         self._rng = ffi.new("hvi_rng[]", lib.HVI_POLICY_ROWS)
@@ -42,7 +45,7 @@ class Policy:
             self._rng[i] = lib.hvi_rng_new(seed, b"python-policy", i)
 
     def _act(self, obs, rng) -> np.ndarray:
-        x = np.ascontiguousarray(obs, np.float64)
+        x = numbers(obs, "observations")
         if x.ndim not in (1, 2) or x.shape[-1] != self.obs:
             raise InputError(f"observations have shape {x.shape}, and must have {self.obs} numbers each")
         rows = x.reshape(-1, self.obs)
@@ -57,8 +60,9 @@ class Policy:
         return self._act(obs, ffi.NULL)
 
     def sample(self, obs) -> np.ndarray:
-        """Actions with the policy's noise; without any where it is deterministic."""
-        return self._act(obs, self._rng)
+        """Actions with the policy's noise; without any where it is deterministic. One thread at a time draws."""
+        with self._drawing:
+            return self._act(obs, self._rng)
 
     def __repr__(self):
         about = ffi.new("char[]", 200)

@@ -1,5 +1,6 @@
 """Checkpoints that Stable-Baselines3, CleanRL and d3rlpy write: converted, they act as the package does."""
 import importlib
+import json
 import types
 
 import gymnasium as gym
@@ -57,12 +58,16 @@ def test_stable_baselines3_trained(program, command, tmp_path):
     from stable_baselines3 import SAC
 
     model = SAC("MlpPolicy", "Pendulum-v1", seed=1, device="cpu", learning_starts=100, policy_kwargs=dict(net_arch=[32, 32]))
-    model.learn(300)
+    model.learn(1500)
     model.save(tmp_path / "sac.zip")
     assert command("convert", tmp_path / "sac.zip", tmp_path / "sac.safetensors").returncode == 0
     states = np.array([model.env.reset()[0] for _ in range(50)])
     assert np.allclose(hvi.load_policy(tmp_path / "sac.safetensors")(states), model.predict(states, deterministic=True)[0], **TIGHT)
-    assert "mean return" in program("policy", "score", "pendulum", "--policy", tmp_path / "sac.safetensors", "--episodes", 2, "-q")
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    theirs = np.array(evaluate_policy(model, gym.make("Pendulum-v1"), 60, deterministic=False, return_episode_rewards=True)[0])
+    ours = json.loads(program("policy", "score", "pendulum", "--policy", tmp_path / "sac.safetensors", "--episodes", 60, "--json", "-q"))
+    assert abs(ours["mean"] - theirs.mean()) < 4 * np.hypot(ours["sd"], theirs.std()) / np.sqrt(60)
 
 
 @pytest.mark.parametrize("extra, line", [

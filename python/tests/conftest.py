@@ -1,9 +1,12 @@
 """What the tests share: the program, and its JSON for a command."""
 import json
 import os
+import signal
 import subprocess
 
 import pytest
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without it
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """hvi.evaluate against the program, to the bit; environments of Python; what bad data give."""
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import threading
@@ -84,6 +86,16 @@ class Walk:
         return self.x, 1.0, bool(self.rng.random() < 0.2), self.t >= 50, {}
 
 
+class Older:
+    """As Gym's environments were: reset returns the observation alone."""
+
+    def reset(self, seed=None):
+        return np.zeros(1)
+
+    def step(self, action):
+        return np.zeros(1), 0.0, False, {}
+
+
 def test_python_environment():
     rng = np.random.default_rng(3)
     r = hvi.evaluate(env=Walk(), policy=lambda obs: rng.uniform(-0.3, 0.3, 1), transitions=4000, steps=30, batch=1000,
@@ -103,8 +115,14 @@ def arrays(n=200):
     (dict(obs=np.full((200, 3), np.nan)), "must be finite"), (dict(terminated=None), "no tensor 'terminated'"),
     (dict(reward=["a"] * 200), "'reward' has type"), (dict(gamma=1.5), "gamma: must be"),
     (dict(hiden=[3]), "unknown key 'hiden'"), (dict(method="auto"), "adamw"), (dict(method="nope"), "unknown method"),
-    (dict(lambda_=0.5), "batch=0"), (dict(env="lqr"), "and not both"), (dict(testset=(np.zeros((3, 3)), np.zeros(2))), "a test set"),
-], ids=range(12))
+    (dict(lambda_=0.5), "needs batch 0"), (dict(env="lqr"), "and not both"), (dict(testset=(np.zeros((3, 3)), np.zeros(2))), "a test set"),
+    (dict(testset=(np.zeros((3, 3)), [1, np.nan, 2])), "finite numbers"), (dict(testset=3), "a test set is a file"),
+    (dict(testset=(np.zeros((3, 3)), np.zeros(3), -1.0)), "standard errors of 0 or more"), (dict(testset={"obs": 1}), "a test set is"),
+    (dict(policy=lambda obs: obs), "policy goes with env"), (dict(lambda_decay=0.5), "lambda_decay goes with an environment"),
+    (dict(replay=10), "replay goes with an environment"), (dict(eta="best"), "eta: must be a number here"),
+    (dict(obs=np.ma.masked_greater(np.arange(600.0).reshape(200, 3), 5)), "'obs' has masked entries"),
+    (dict(threads=-1), "threads: must be"), (dict(gap=True, gap_rows=-1), "gap_rows: must be"), (dict(callback=3), "callback must be"),
+], ids=range(24))
 def test_bad_input(change, line):
     given = {k: v for k, v in (arrays() | change).items() if v is not None}
     with pytest.raises(hvi.Error, match=line):
@@ -114,8 +132,14 @@ def test_bad_input(change, line):
 def test_other_bad_calls(tmp_path):
     with pytest.raises(hvi.ArgumentError, match="arrays"):
         hvi.evaluate()
-    with pytest.raises(hvi.Error, match="policy"):
+    with pytest.raises(hvi.Error, match="policy must be a function"):
         hvi.evaluate(env=Walk())
+    for given, line in ((dict(env=3, policy=abs), "Gymnasium's reset and step"), (dict(env=Older(), policy=abs), "older ones do not"),
+                        (dict(env="lqr", policy=abs), "'default' or a file"), (dict(data=[1]), "not of type list"),
+                        (dict(env="lqr", policy="default", batch=0), "batch 0"), (dict(env=Walk(), policy=abs, transitions=0), "from 1"),
+                        (dict(env="lqr", policy="default", gap=True), "gap with data"), (dict(env="lqr", policy="default", steps=0), "from 1")):
+        with pytest.raises(hvi.Error, match=line):
+            hvi.evaluate(**given)
     with pytest.raises(hvi.Error, match="did you mean|unknown"):
         hvi.evaluate(env="lqrr", policy="default")
     with pytest.raises(OSError):
@@ -132,6 +156,25 @@ def test_callback_and_test_set():
     assert hvi.evaluate(**data, steps=50, inner=2, callback=lambda row: row.outer < 3).status == "stopped"
     with pytest.raises(KeyError):
         hvi.evaluate(**data, steps=6, callback=lambda row: {}["x"])
+
+
+def test_a_value_is_kept_copied_and_saved(tmp_path):
+    r = hvi.evaluate(**arrays(), steps=2, inner=1)
+    x, at = arrays()["obs"][:9], tmp_path / "v.safetensors"
+    before = r(x)
+    r.value.theta[:] = np.nan  # a copy; another one cannot be put in its place
+    with pytest.raises(AttributeError):
+        r.value.theta = np.zeros(1)
+    assert np.array_equal(r(x), before)
+    for other in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r.value), copy.copy(r.value)):
+        assert np.array_equal(other(x), before)
+    at.write_text("mine")
+    with pytest.raises(hvi.SystemFailure, match="hvi did not make it"):
+        r.save(at)
+    assert at.read_text() == "mine"
+    r.save(at, force=True)
+    r.save(os.fsencode(at))  # its own it replaces
+    assert np.allclose(hvi.load_value(os.fsencode(at))(x), before, rtol=1e-6)
 
 
 def test_ctrl_c():

@@ -1,8 +1,10 @@
 """Problems of Python callables: solved, checked, and what wrong ones give."""
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -87,9 +89,23 @@ def test_wrong_shape():
         hvi.solve(hvi.Problem(**pieces(vjp=lambda t, u: np.eye(2))), method="gd")
     for changed, line in ((dict(solution=[1]), "solution has shape"), (dict(vjp=None), "vjp must be callable"),
                           (dict(sets="ball"), "a set is None"), (dict(weights=np.ones((2, 2))), "weights has shape"),
-                          (dict(theta0=np.ones((2, 2))), "theta0 has shape"), (dict(players=["a", "b"]), "1 players")):
+                          (dict(theta0=np.ones((2, 2))), "theta0 has shape"), (dict(players=["a", "b"]), "1 players"),
+                          (dict(F=3), "F must be callable"), (dict(eta="a"), "eta has type"), (dict(g=[np.tanh]), "lists of one"),
+                          (dict(sets=([1, 2, 3], 4)), "a bound has shape"), (dict(sets=("a", "b")), "a bound has type")):
         with pytest.raises(hvi.InputError, match=line):
             hvi.Problem(**pieces(**changed))
+
+
+@pytest.mark.parametrize("answer, line", [
+    (None, "what F returned has type object"), (np.array([1j, 2]), "complex128"), (["1", "2"], "has type <U1"), ({}, "has type object"),
+    (np.ma.array([1.0, 2.0], mask=[1, 0]), "masked"), (np.ones((2, 1)), r"shape \(2, 1\)"), (1.0, r"shape \(\)")], ids=range(7))
+def test_no_numbers(answer, line):
+    """Nothing, or what NumPy would make numbers of; one output too, where nothing would be a NaN."""
+    with pytest.raises(hvi.InputError, match=line):
+        hvi.solve(hvi.Problem(**pieces(F=lambda z: answer)))
+    if not isinstance(answer, float):
+        with pytest.raises(hvi.InputError):
+            hvi.solve(hvi.Problem(lambda z: answer, lambda t: t, lambda t, u: u, lambda t, v: v, [1.0]))
 
 
 def test_nan():
@@ -123,6 +139,30 @@ def test_nested():
     """A callable may solve something itself."""
     p = hvi.Problem(**pieces(F=lambda z: hvi.solve("pennies").z * 0 + A @ (z - B)))
     assert np.allclose(hvi.solve(p, method="gd", iters=50).z, hvi.solve(hvi.Problem(**pieces()), method="gd", iters=50).z)
+
+
+def test_nested_failure():
+    """What the inner solve raises is the inner solve's: who catches it goes on."""
+    def F(z):
+        with pytest.raises(ZeroDivisionError):
+            hvi.solve(hvi.Problem(**pieces(F=lambda z: 1 / 0)))
+        return A @ (z - B)
+
+    assert hvi.solve(hvi.Problem(**pieces(F=F)), method="gd", iters=5).outer == 5
+
+
+def test_nothing_is_left_behind():
+    """Problems, solvers and callables go when nobody has them."""
+    class F:
+        def __call__(self, z):
+            return A @ (z - B)
+
+    f = F()
+    gone, p = weakref.ref(f), hvi.Problem(**pieces(F=f))
+    hvi.solve(p)
+    del f, p
+    gc.collect()
+    assert gone() is None
 
 
 def test_ctrl_c_in_a_callable():

@@ -1,5 +1,8 @@
 """hvi.reproduce runs the program."""
 import os
+import signal
+import threading
+import time
 
 import pytest
 
@@ -40,3 +43,25 @@ def test_small_experiment(tmp_path):
     r = hvi.reproduce(study, out=tmp_path / "out", jobs=1)
     assert r.experiments == ["mine"] and os.path.exists(r.page) and r.claims["mine"] == []
     assert "mine" in r._repr_html_() and (tmp_path / "out" / "mine" / "summary.csv").exists()
+
+
+def test_ctrl_c(tmp_path):
+    """The program ends too, and what it had is resumed."""
+    if not os.environ.get("HVI_PROGRAM"):
+        pytest.skip("HVI_PROGRAM names no program")
+    study = tmp_path / "mine.yaml"
+    study.write_text(STUDY.replace("quick: {iterations: 50}", "quick: {iterations: 5000000}"))
+    threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        hvi.reproduce(study, out=tmp_path / "out", jobs=1)
+    assert time.monotonic() - start < 20
+    with pytest.raises(ChildProcessError):  # no child is left
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_names_are_no_options(tmp_path):
+    if not os.environ.get("HVI_PROGRAM"):
+        pytest.skip("HVI_PROGRAM names no program")
+    with pytest.raises(hvi.Error, match="unknown experiment '--help'"):
+        hvi.reproduce("--help", out=tmp_path / "out")

@@ -1,7 +1,11 @@
 """hvi.solve and hvi.inspect against the program's JSON, to the bit, and what bad input gives."""
+import copy
 import math
 import os
+import pickle
+import shutil
 import signal
+import subprocess
 import threading
 import time
 
@@ -69,6 +73,41 @@ def game():
             "payoffs": [[[[0.0]], [[1.0]]], [[[-1.0]], [[0.0]]]]}
 
 
+@pytest.mark.parametrize("x", [np.float32([1, 0.25]), np.array([[1, 0.25], [5, 5]], order="F")[0], np.array([1, 9, 0.25])[::2],
+                               np.array([1, 0.25], ">f8"), (1, 0.25), np.ma.array([1, 0.25])], ids=range(6))
+def test_arrays_of_every_kind(x):
+    assert hvi.solve("pennies", method="gd", theta0=x).theta.tolist() == hvi.solve("pennies", method="gd", theta0=[1, 0.25]).theta.tolist()
+
+
+def test_files_of_every_name(tmp_path):
+    for name in (tmp_path / "ü ñ.yaml", os.path.join(os.fsencode(tmp_path), b"\xff.yaml")):
+        shutil.copy(GAME, name)
+        r = hvi.solve(name)
+        assert np.array_equal(r.z, hvi.solve(GAME).z) and repr(r).encode()
+
+
+def test_code_with_options(program, tmp_path):
+    """A shared library is treated as a built-in problem, with its options and instances."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler")
+    made = tmp_path / "own.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-ffp-contract=off", "-I", os.path.join(ROOT, "include"), "-o", made,
+                    os.path.join(ROOT, "examples", "own.c"), "-lm"], check=True)
+    for instance in (0, 2):
+        theirs = program("solve", made, "--set", "price=8", "--instance", instance)
+        r = hvi.solve(made, options={"price": 8}, instance=instance)
+        same(r.z, theirs["z"])
+        same(r.settings, theirs["settings"])
+    with pytest.raises(hvi.InputError, match="pricee"):
+        hvi.problem(made, options={"pricee": 1})
+
+
+def test_results_are_copied_and_pickled():
+    for r in (hvi.solve("pennies"), hvi.inspect("pennies"), hvi.check("pennies")):
+        for other in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r)):
+            assert repr(other) == repr(r) and other.to_dict().keys() == r.to_dict().keys()
+
+
 def test_text_of_a_file():
     with open(GAME) as f:
         source = f.read()
@@ -107,8 +146,9 @@ def test_pandas_reads_the_trace():
     assert len(pandas.DataFrame(hvi.solve("pennies").trace)) == 7
 
 
-def test_callback_stops():
-    r = hvi.solve("pennies", method="gd", callback=lambda row: row.outer < 5)
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+def test_callback_stops(kind):
+    r = hvi.solve("pennies", method="gd", callback=lambda row: kind(row.outer < 5))
     assert r.outcome == r.status == "stopped" and r.outer == 5
 
 
@@ -137,6 +177,28 @@ def test_callback_raises():
     (dict(problem="pennies", options={"wait": 1}), hvi.InputError, "wait"),
     (dict(problem="pennies", precision="half"), hvi.ArgumentError, "precision: must be"),
     (dict(problem="pennies", method="gd", iters=0), hvi.Error, "nothing"),
+    # what C would cut off, and NumPy make numbers of
+    (dict(problem="pennies\0.yaml"), hvi.ArgumentError, "without zeros, not 'pennies\\x00.yaml'"),
+    (dict(problem="pennies", method="gd\0"), hvi.ArgumentError, "a method must be a text"),
+    (dict(problem="pennies", method="gd", inner="5\0"), hvi.ArgumentError, "inner must be a text"),
+    (dict(problem="pennies", method=None), hvi.ArgumentError, "a method must be a text without zeros, not None"),
+    (dict(problem=3), hvi.ArgumentError, "a problem is a name, a path, a dictionary, a text or an hvi.Problem, not 3"),
+    (dict(problem={"players": {1, 2}}), hvi.InputError, "dict: a problem holds numbers"),
+    (dict(problem=b"/nowhere/\xff.yaml"), OSError, "cannot open '/nowhere/\\xff.yaml'"),
+    (dict(problem="pennies", theta0=np.ma.array([1.0, 2.0], mask=[0, 1])), hvi.InputError, "theta0 has masked entries"),
+    (dict(problem="pennies", theta0=[1j, 2]), hvi.InputError, "theta0 has type complex128"),
+    (dict(problem="pennies", theta0=["1", "2"]), hvi.InputError, "theta0 has type <U1"),
+    (dict(problem="pennies", theta0=[None, 1]), hvi.InputError, "theta0 has type object"),
+    (dict(problem="pennies", theta0=[[1], [1, 2]]), hvi.InputError, "theta0 is no array"),
+    (dict(problem="pennies", seed=-1), hvi.ArgumentError, "seed: must be a whole number from 0, not -1"),
+    (dict(problem="pennies", instance=1.5), hvi.ArgumentError, "instance: must be a whole number from 0, not 1.5"),
+    (dict(problem="pennies", options=[1]), hvi.ArgumentError, "options must be a dictionary"),
+    (dict(problem={"players": []}, options={"weight": 1}), hvi.ArgumentError, "for built-in problems"),
+    (dict(problem=GAME, instance=1), hvi.ArgumentError, "for built-in problems"),
+    (dict(problem=hvi.problem("pennies"), options={"weight": 1}), hvi.ArgumentError, "where a problem is made"),
+    (dict(problem=hvi.problem("pennies"), precision="single"), hvi.ArgumentError, "where a problem is made"),
+    (dict(problem="pennies", callback=3), hvi.ArgumentError, "callback must be a function"),
+    (dict(problem="pennies", trace="half"), hvi.ArgumentError, "trace must be True, False or 'full'"),
 ])
 def test_bad_input(arguments, kind, line):
     with pytest.raises(kind) as e:

@@ -91,6 +91,25 @@ static bool asks(const char *const *given, const char *name) {
   return *given;
 }
 
+/* What does not go together. */
+static const char *conflict(const hvi_evaluation_spec *e, const hvi_settings *s, bool from_data) {
+  const hvi_value_spec *v = &e->value;
+  if (s->step_rule != HVI_STEP_FIXED) return "eta: must be a number here: mu and L are not known";
+  if (v->batch == 0 && !from_data) return "batch 0, all of the data, goes with data";
+  if (v->replay > 0 && from_data)
+    return "replay goes with an environment; batches of data are drawn at random from all of them";
+  if (v->returns && (s->baseline || s->accelerate != HVI_ACCELERATE_NONE))
+    return "returns goes with an optimizer and without accelerate: returns do not move with the "
+           "values";
+  if (v->lambda > 0.0 && (s->baseline || v->returns))
+    return "lambda goes with an optimizer and Bellman targets";
+  if (v->lambda > 0.0 && from_data && v->batch > 0)
+    return "lambda with data needs batch 0: rows at random do not follow each other";
+  if (v->lambda_decay > 0.0 && (v->lambda <= 0.0 || v->lambda >= 1.0 || from_data))
+    return "lambda_decay goes with an environment and a lambda between 0 and 1";
+  return NULL;
+}
+
 hvi_status hvi_evaluation_choose(hvi_evaluation_spec *e, hvi_settings *s, const char *method,
                                  const char *const *given, bool from_data, hvi_error *err) {
   hvi_settings ours = hvi_evaluation_settings();
@@ -116,5 +135,6 @@ hvi_status hvi_evaluation_choose(hvi_evaluation_spec *e, hvi_settings *s, const 
   const bool fades = plain && !from_data && v->lambda > 0.0 && v->lambda < 1.0;
   if (!fades && !asks(given, "lambda_decay")) v->lambda_decay = 0.0;
   e->normalise_rows = from_data ? HVI_EVALUATION_ROWS : 0;
-  return HVI_OK;
+  const char *wrong = conflict(e, s, from_data);
+  return wrong ? hvi_error_argument(err, "%s", wrong) : HVI_OK;
 }

@@ -127,7 +127,7 @@ refused 2 'lambda: must be a number' "${run[@]}" --lambda 1.1 --out x
 refused 2 'lambda-decay: must be a number' "${run[@]}" --lambda-decay -1 --out x
 refused 2 'lambda goes with an optimizer' "${run[@]}" --lambda .5 --returns --out x
 refused 2 'lambda goes with an optimizer' evaluate lqr --policy default --lambda .5 --method tdc --out x
-refused 2 'lambda-decay goes with' "${run[@]}" --lambda 0 --lambda-decay 1 --out x
+refused 2 'lambda_decay goes with' "${run[@]}" --lambda 0 --lambda-decay 1 --out x
 refused 2 'rows at random' "${offline[@]}" --inner 5 --batch 50 --lambda .5 --out x
 
 # regression on returns, from an environment and from a file
