@@ -6,6 +6,7 @@
  */
 #include "glue.h"
 
+#include "base/blas.h"
 #include "base/file.h"
 #include "rl/policy.h"
 
@@ -16,7 +17,21 @@
 #include <string.h>
 #include <time.h>
 
-static void hvi_py_blas_threads(int threads) { openblas_set_num_threads(threads); }
+/* When it is loaded, before it chooses its kernels: those of the level, as in the program (base/blas.h). */
+static bool core_is_ours;
+void __real_openblas_read_env(void);
+void __wrap_openblas_read_env(void);
+void __wrap_openblas_read_env(void) {
+  __real_openblas_read_env();
+  const char *core = hvi_blas_core(hvi_cpu_level());
+  core_is_ours = core && !getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", core, 1) == 0;
+}
+
+static void hvi_py_blas_start(void) {
+  if (core_is_ours) unsetenv("OPENBLAS_CORETYPE"); /* another OpenBLAS may be loaded later */
+  core_is_ours = false;
+  openblas_set_num_threads(1);
+}
 static int hvi_py_blas_count(void) { return openblas_get_num_threads(); }
 
 static bool grow(hvi_py_watch *w) {

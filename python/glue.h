@@ -6,7 +6,7 @@
 #include <hvi/hvi.h>
 
 /* This OpenBLAS is the package's own: its names are hidden, and NumPy has another. */
-static void hvi_py_blas_threads(int threads);
+static void hvi_py_blas_start(void);
 static int hvi_py_blas_count(void);
 
 /* A row of the trace: the numbers of an hvi_record, eight bytes each. */

@@ -1,5 +1,7 @@
 """NumPy's BLAS stays what it was: the package has an OpenBLAS of its own, on one thread."""
 import ctypes
+import os
+import re
 import subprocess
 import sys
 
@@ -57,3 +59,14 @@ def hasattr_own(path: str, name: str) -> bool:
     """Whether the file itself exports a name."""
     out = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
     return any(line.split()[-1] == name for line in out.splitlines())
+
+
+def test_kernels_are_those_of_the_level():
+    code = ("import ctypes, hvi; c = ctypes.CDLL(None); c.getenv.restype = ctypes.c_char_p\n"
+            "print(hvi.evaluate(env='lqr', policy='default', steps=1, batch=10).level, c.getenv(b'OPENBLAS_CORETYPE'))")
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+    for asked, expected in (({}, r"(baseline(-\w+)?|avx2|avx512) None"),
+                            ({"OPENBLAS_CORETYPE": "Prescott"}, r"(baseline(-\w+)?|avx2-Prescott|avx512-Prescott) b'Prescott'")):
+        out = subprocess.run([sys.executable, "-c", code], env={**environment, **asked}, capture_output=True, text=True)
+        assert out.returncode == 0, out.stderr
+        assert re.fullmatch(expected, out.stdout.strip()), out.stdout
