@@ -6,6 +6,7 @@
  */
 #include "glue.h"
 
+#include "base/blas.h"
 #include "base/file.h"
 #include "rl/policy.h"
 
@@ -16,7 +17,17 @@
 #include <string.h>
 #include <time.h>
 
+/* OpenBLAS chooses its kernels when it is loaded, by a variable or by the type of processor. Here it
+ * reads the library's choice, as in the program; the environment stays as it is, for NumPy's. */
+char *__real_getenv(const char *name);
+char *__wrap_getenv(const char *name) {
+  char *value = __real_getenv(name);
+  const bool kernels = !value && strcmp(name, "OPENBLAS_CORETYPE") == 0;
+  return kernels ? (char *)hvi_blas_core(hvi_cpu_level()) : value;
+}
+
 static void hvi_py_blas_threads(int threads) { openblas_set_num_threads(threads); }
+static const char *hvi_py_blas_kernels(void) { return openblas_get_corename(); }
 static int hvi_py_blas_count(void) { return openblas_get_num_threads(); }
 
 static bool grow(hvi_py_watch *w) {

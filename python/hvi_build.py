@@ -55,7 +55,7 @@ def link_arguments() -> list:
         "-l:liblapacke.a", f"{folder}/libopenblas.a",
         *pkg_config("--libs", "yaml-0.1", "jansson", "libzip"), "-lgfortran", "-lpthread", "-lm", "-ldl",
         f"-Wl,--version-script={HERE / 'exports.map'}", "-Wl,-Bsymbolic", "-Wl,--disable-new-dtags",
-        "-Wl,-rpath,$ORIGIN/program/lib/hvi",
+        "-Wl,-rpath,$ORIGIN/program/lib/hvi", "-Wl,--wrap=getenv",
     ]
 
 

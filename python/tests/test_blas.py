@@ -1,7 +1,11 @@
 """NumPy's BLAS stays what it was: the package has an OpenBLAS of its own, on one thread."""
 import ctypes
+import json
+import os
 import subprocess
 import sys
+
+import pytest
 
 CODE = r"""
 import ctypes, os, sys
@@ -42,6 +46,17 @@ def test_numpys_threads_are_not_changed():
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     assert int(out.stdout.split()[1]) > 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"HVI_CPU_LEVEL": "baseline"}, {"HVI_CPU_LEVEL": "avx2"}, {"OPENBLAS_CORETYPE": "Nehalem"}], ids=str)
+def test_kernels_are_the_programs(program, settings):
+    """Those of the level of instructions, or what the environment asks for; the environment stays what it is."""
+    code = "import ctypes; from hvi._core import lib, text; get = ctypes.CDLL(None).getenv; get.restype = ctypes.c_char_p; " \
+           "print(text(lib.hvi_py_blas_kernels()), (get(b'OPENBLAS_CORETYPE') or b'unset').decode())"
+    env = {k: v for k, v in os.environ.items() if k not in ("HVI_CPU_LEVEL", "OPENBLAS_CORETYPE")} | settings
+    mine, theirs = (subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout for words in (
+        [sys.executable, "-c", code], [os.environ["HVI_PROGRAM"], "info", "--json"]))
+    assert mine.split() == [json.loads(theirs)["blas_core"], settings.get("OPENBLAS_CORETYPE", "unset")]
 
 
 def test_names_are_hidden():
