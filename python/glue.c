@@ -17,21 +17,17 @@
 #include <string.h>
 #include <time.h>
 
-/* When it is loaded, before it chooses its kernels: those of the level, as in the program (base/blas.h). */
-static bool core_is_ours;
-void __real_openblas_read_env(void);
-void __wrap_openblas_read_env(void);
-void __wrap_openblas_read_env(void) {
-  __real_openblas_read_env();
-  const char *core = hvi_blas_core(hvi_cpu_level());
-  core_is_ours = core && !getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", core, 1) == 0;
+/* OpenBLAS chooses its kernels when it is loaded, by a variable or by the type of processor. Here it
+ * reads the library's choice, as in the program; the environment stays as it is, for NumPy's. */
+char *__real_getenv(const char *name);
+char *__wrap_getenv(const char *name) {
+  char *value = __real_getenv(name);
+  const bool kernels = !value && strcmp(name, "OPENBLAS_CORETYPE") == 0;
+  return kernels ? (char *)hvi_blas_core(hvi_cpu_level()) : value;
 }
 
-static void hvi_py_blas_start(void) {
-  if (core_is_ours) unsetenv("OPENBLAS_CORETYPE"); /* another OpenBLAS may be loaded later */
-  core_is_ours = false;
-  openblas_set_num_threads(1);
-}
+static void hvi_py_blas_threads(int threads) { openblas_set_num_threads(threads); }
+static const char *hvi_py_blas_kernels(void) { return openblas_get_corename(); }
 static int hvi_py_blas_count(void) { return openblas_get_num_threads(); }
 
 static bool grow(hvi_py_watch *w) {

@@ -6,8 +6,9 @@
 #include <hvi/hvi.h>
 
 /* This OpenBLAS is the package's own: its names are hidden, and NumPy has another. */
-static void hvi_py_blas_start(void);
+static void hvi_py_blas_threads(int threads);
 static int hvi_py_blas_count(void);
+static const char *hvi_py_blas_kernels(void);
 
 /* A row of the trace: the numbers of an hvi_record, eight bytes each. */
 typedef struct hvi_py_row {

@@ -54,9 +54,8 @@ def link_arguments() -> list:
         "-Wl,--whole-archive", str(build_library()), "-Wl,--no-whole-archive",
         "-l:liblapacke.a", f"{folder}/libopenblas.a",
         *pkg_config("--libs", "yaml-0.1", "jansson", "libzip"), "-lgfortran", "-lpthread", "-lm", "-ldl",
-        f"-Wl,--version-script={HERE / 'exports.map'}", "-Wl,-Bsymbolic", "-Wl,--wrap=openblas_read_env",
-        "-Wl,--disable-new-dtags",
-        "-Wl,-rpath,$ORIGIN/program/lib/hvi",
+        f"-Wl,--version-script={HERE / 'exports.map'}", "-Wl,-Bsymbolic", "-Wl,--disable-new-dtags",
+        "-Wl,-rpath,$ORIGIN/program/lib/hvi", "-Wl,--wrap=getenv",
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._hvi import ffi, lib
 
-lib.hvi_py_blas_start()  # the package's own OpenBLAS, with the program's bits; NumPy has another
+lib.hvi_py_blas_threads(1)  # of the package's own OpenBLAS: the program's bits; NumPy has another
 
 _MODULES = os.path.join(os.path.dirname(__file__), "program", "lib", "hvi")
 if os.path.isdir(_MODULES):  # of environments on MuJoCo, which the library loads when one is asked for

@@ -288,16 +288,16 @@ def hvi_py_on_jvp(handle, theta, v, out):
 
 
 class Check(Result):
-    """What hvi.check found: ok, failed, warned, tests (a list), affine, mu, lipschitz, monotonicity, ..."""
+    """What hvi.check found: the members of `hvi check --json`, but for words about players and settings of a solve."""
 
-    _shown = ("ok", "failed", "warned", "affine", "mu", "lipschitz", "monotonicity")
+    _shown = ("passed", "failed", "warnings", "operator")
 
     def __repr__(self):
         marks = [f"{t.verdict:<8}{t.name:<12}{t.text or t.what}" for t in self.tests]
         return "\n".join([*marks, super().__repr__()])
 
 
-_MONOTONICITY = ("unknown", "not monotone", "monotone", "strongly monotone")
+_KINDS = ("unknown", "not monotone", "monotone", "strongly monotone")
 
 
 def check(source, *, options: dict = None, seed: int = 1, instance: int = 0, **settings) -> Check:
@@ -312,19 +312,24 @@ def check(source, *, options: dict = None, seed: int = 1, instance: int = 0, **s
     s.seed = whole(seed, "seed")
     for name, value in settings.items():
         put(table, s, name, value)
-    report, err = ffi.new("hvi_check *"), ffi.new("hvi_error *")
+    report, err, pair = ffi.new("hvi_check *"), ffi.new("hvi_error *"), np.full((2, p.out), np.nan)
+    s.pair = pointer(pair)
     with Frame() as frame:
         status = lib.hvi_problem_check(report, p._c, s, err)
         frame.settle()
     if status and not report.failed:
         raise_for(status, err)
+    c, m, worst = report.constants, p._c.model, report.monotonicity == lib.HVI_NOT_MONOTONE
+    operator = Fields(
+        affine=report.affine, reads_theta=report.theta_in_F, zero_sum=report.zero_sum, stochastic=p._c.ops.draw != ffi.NULL,
+        kind=_KINDS[report.monotonicity], mu=c.mu, lipschitz=c.lipschitz, exact=c.exact, pairs=report.pairs,
+        mu_pairs=report.mu, lipschitz_pairs=report.lipschitz, x=pair[0] if worst else None, y=pair[1] if worst else None)
     tests = [Fields(name=text(t.name), what=text(t.what), verdict=text(lib.hvi_check_verdict_name(t.verdict)),
-                    worst=t.worst, limit=t.limit, text=text(t.text)) for t in report.results]
-    c = report.constants
-    return Check(problem=p.name, ok=report.failed == 0, failed=report.failed, warned=report.warned, tests=tests,
-                 affine=report.affine, theta_in_F=report.theta_in_F, zero_sum=report.zero_sum, mu=report.mu,
-                 lipschitz=report.lipschitz, pairs=report.pairs, monotonicity=_MONOTONICITY[report.monotonicity],
-                 constants=Fields(mu=c.mu, lipschitz=c.lipschitz, exact=c.exact, pairs=c.pairs))
+                    worst=t.worst, limit=t.limit, text=text(t.text) or None) for t in report.results]
+    players = [Fields(name=p.players[k] if p.players else f"player {k + 1}", parameters=m.blocks[k].dim, outputs=m.blocks[k].out)
+               for k in range(m.block_count)]
+    return Check(problem=p.name, passed=report.failed == 0, failed=report.failed, warnings=report.warned, parameters=p.dim,
+                 outputs=p.out, players=players, operator=operator, solution_known=p._c.solution != ffi.NULL, tests=tests)
 
 
 check.__doc__ += describe(lib.hvi_check_table(), "seed")

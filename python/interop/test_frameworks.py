@@ -42,7 +42,7 @@ def test_snippet(framework):
         names["net"] = lambda theta: jax.numpy.tanh(W @ theta)
     exec(compile(code, f"docs/python.md ({framework})", "exec"), names)
     mine = names["mine"]
-    assert mine.check().ok
+    assert mine.check().passed
     a, b = hvi.solve(mine), hvi.solve(by_hand())
     assert a.converged and np.allclose(a.z, b.z, atol=1e-6) and np.allclose(a.z, B, atol=1e-4)
     one, two = (hvi.solve(p, method="gd", inner=5, iters=20).theta for p in (mine, by_hand()))

@@ -17,7 +17,8 @@ def program():
         pytest.skip("HVI_PROGRAM names no program")
 
     def run(*words, cwd=None):
-        out = subprocess.run([path, *map(str, words), "--json", "--quiet"], capture_output=True, text=True, cwd=cwd)
+        quiet = [] if words[0] == "check" else ["--quiet"]  # which does not talk
+        out = subprocess.run([path, *map(str, words), "--json", *quiet], capture_output=True, text=True, cwd=cwd)
         assert out.stdout, out.stderr
         return json.loads(out.stdout)
 

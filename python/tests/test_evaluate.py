@@ -53,7 +53,11 @@ def test_arrays_same_as_program(program, files, tmp_path, settings):
     r.save(tmp_path / "mine.safetensors")
     assert (tmp_path / "mine.safetensors").read_bytes() == (tmp_path / "v.safetensors").read_bytes()
     theirs["network"].pop("file")
+    only_theirs, only_mine = {"schema_version", "environment", "data", "policy", "closed_form"}, {"reason", "trace", "value"}
+    assert set(theirs) - only_theirs == set(r.to_dict()) - only_mine and theirs["seconds"].keys() == r.seconds.keys()
+    assert all(getattr(r, name) == theirs[name] for name in ("gamma", "status", "outer", "inner", "level"))
     for part in ("score", "bellman", "counts", "network", "settings"):
+        assert (theirs[part] or {}).keys() - {"class_usual", "class_rare"} == (getattr(r, part) or {}).keys()
         for name, x in (theirs[part] or {}).items():
             mine = getattr(r, part).get(name)
             assert mine == x or (x is None and (mine is None or np.isnan(mine))), (part, name, mine, x)

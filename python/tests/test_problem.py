@@ -28,7 +28,7 @@ def test_solve_and_check():
     r = hvi.solve(p)
     assert r.converged and np.allclose(r.z, B, atol=1e-5) and np.allclose(np.tanh(r.theta), r.z)
     report = p.check()
-    assert report.ok and report.affine and report.monotonicity == "strongly monotone", report
+    assert report.passed and report.operator.affine and report.operator.kind == "strongly monotone", report
     assert hvi.inspect(p).verdict == "solved"
     assert p.dim == p.out == 2 and "problem" in repr(p)
 
@@ -52,7 +52,7 @@ def test_players():
                     [[0.5], [0.7]], sets=[(-1, 1), (-1, 1)], players=["even", "odd"])
     r = hvi.solve(p)
     assert r.converged and [x.name for x in r.players] == ["even", "odd"] and np.abs(r.z).max() < 1e-5
-    assert p.check().ok
+    assert p.check().passed
     assert hvi.solve(p, method="agda", iters=10).outer == 10
 
 
@@ -66,7 +66,7 @@ def test_simplex():
         return z * (u - z @ u)
 
     p = hvi.Problem(lambda z: z - np.array([0.2, 0.3, 0.5]), softmax, product, product, np.zeros(3), sets="simplex")
-    assert p.check().ok and np.allclose(hvi.solve(p).z, [0.2, 0.3, 0.5], atol=1e-4)
+    assert p.check().passed and np.allclose(hvi.solve(p).z, [0.2, 0.3, 0.5], atol=1e-4)
 
 
 def test_theta_in_F():
@@ -77,7 +77,7 @@ def test_theta_in_F():
 def test_wrong_derivative_is_found():
     p = hvi.Problem(**pieces(vjp=lambda t, u: 1.1 * u))
     report = p.check()
-    assert not report.ok and any(t.name == "vjp" and t.verdict == "failed" and t.text for t in report.tests)
+    assert not report.passed and any(t.name == "vjp" and t.verdict == "failed" and t.text for t in report.tests)
     assert "vjp" in repr(report)
 
 

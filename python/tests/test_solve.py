@@ -59,6 +59,24 @@ def test_inspect_same_as_program(program, name, settings):
     same(hvi.inspect(name, **settings).to_dict(), theirs)
 
 
+NOT_MONOTONE = """players:
+- {name: a, layers: [{matrix: [[1.0]], activation: tanh}], start: [0.5], quadratic: {matrix: [[-1]]}}
+- {name: b, layers: [{matrix: [[1.0]], activation: tanh}], start: [0.3]}
+"""
+
+
+@pytest.mark.parametrize("name", ["pennies", "counterexample", "performative-mean", "not-monotone.yaml"])
+def test_check_same_as_program(program, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "not-monotone.yaml").write_text(NOT_MONOTONE)
+    theirs, mine = program("check", name), hvi.check(name).to_dict()
+    assert theirs["operator"]["kind"] == ("not monotone" if name.endswith("yaml") else "strongly monotone")
+    for player in theirs["players"]:
+        del player["set"], player["model"]
+    assert set(theirs) == set(mine) | {"schema_version", "settings"} and set(theirs["operator"]) == set(mine["operator"])
+    same(mine, {k: theirs[k] for k in mine})
+
+
 def test_options_instance_theta0(program):
     theirs = program("solve", "pennies", "--set", "weight=0.5", "--method", "gd", "--theta0", "1,0.25")
     r = hvi.solve("pennies", method="gd", options={"weight": 0.5}, theta0=[1, 0.25])
