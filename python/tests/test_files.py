@@ -92,7 +92,7 @@ def test_d4rl(tmp_path):
     (lambda g: g.__delitem__("rewards"), "has no 'rewards'"),
     (lambda g: (g.__delitem__("observations"), g.__setitem__("observations", np.zeros((5, 2)))), "5 observations for 5 steps"),
     (lambda g: (g.__delitem__("truncations"), g.__setitem__("truncations", np.zeros(3, bool))), "3 rows of 'truncated'"),
-    (lambda g: (g.__delitem__("observations"), g.__setitem__("observations", [b"a"] * 6)), "not a number"),
+    (lambda g: (g.__delitem__("observations"), g.__setitem__("observations", [b"a"] * 6)), "must be numbers"),
     (lambda g: (g.__delitem__("observations"), g.__setitem__("observations", np.full((6, 2), np.nan))), "finite"),
 ])
 def test_bad_minari(change, line, tmp_path, capsys):

@@ -36,11 +36,12 @@ def words(outputs: list) -> list:
     return re.findall("[A-Za-z_]{3,}", " ".join("".join(o.get("text") or o.get("data", {}).get("text/plain", "")) for o in outputs))
 
 
-def test_with_nbclient(tmp_path):
+def test_with_nbclient(tmp_path, monkeypatch):
     """Cell by cell, and what stands in the file is what comes out."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     pytest.importorskip("matplotlib")
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # pictures belong into the notebook
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     stored = [c.outputs for c in notebook.cells if c.cell_type == "code"]
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
