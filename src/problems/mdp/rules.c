@@ -1,6 +1,7 @@
 /*
- * Learners along a trajectory, for comparison with the surrogate. The last transition is
- * (phi, r, phi'), h the step size, h_2 = second_rate h, delta = r + gamma <phi', theta> - <phi, theta>.
+ * Learners along a trajectory, for comparison with the surrogate, on the last transition
+ * (phi, r, phi'). With h the step size, h_2 = second_rate h and
+ * delta = r + gamma <phi', theta> - <phi, theta>,
  *
  *   td0                theta += h delta phi
  *   residual gradient  theta += h delta (phi - gamma phi')
