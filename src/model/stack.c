@@ -306,8 +306,7 @@ static void copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
 /* The stack's own description, as a network. */
 static hvi_status make_network(hvi_model **network, const hvi_stack *s, hvi_precision precision,
                                hvi_error *err) {
-  HVI_OWN hvi_layer *layers = hvi_alloc(s->layer_count, sizeof *layers);
-  if (!layers) return hvi_error_memory(err, "a model's layers");
+  HVI_NEW(hvi_layer, layers, s->layer_count, "a model's layers", err);
   for (size_t l = 0; l < s->layer_count; l++) {
     const hvi_stack_layer *from = &s->layers[l];
     layers[l] =
@@ -358,8 +357,7 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
   if (s->block.dim == 0)
     return hvi_error_input(err,
                            "the model has no parameters: its input and all its layers are fixed");
-  s->constants = hvi_alloc_doubles(constants);
-  if (!s->constants) return hvi_error_memory(err, "a model's layers");
+  HVI_TRY(hvi_new(&s->constants, constants, "a model's layers", err));
   copy_constants(s, spec);
   HVI_TRY(hvi_stack_set_precision(s, spec->precision, err));
   HVI_GIVE(model, made);

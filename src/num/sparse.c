@@ -122,8 +122,7 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
     const size_t length = A->start[i + 1] - A->start[i];
     longest = length > longest ? length : longest;
   }
-  HVI_OWN entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
-  if (!buffer) return hvi_error_memory(err, "a sparse matrix");
+  HVI_NEW(entry, buffer, longest > SHORT ? longest : 0, "a sparse matrix", err);
   size_t from = 0, to = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t end = A->start[i + 1], length = end - from;

@@ -522,8 +522,7 @@ hvi_status hvi_study_draw(hvi_study *study, hvi_error *err) {
     hvi_study_tell(study, "%s: no figures: those of kind %s do not fit its split, give it its own",
                    study->id, study->parts[0].kind->name);
   if (!study->figures) return HVI_OK;
-  HVI_OWN drawing *d = hvi_alloc(1, sizeof *d);
-  if (!d) return hvi_error_memory(err, "a figure");
+  HVI_NEW(drawing, d, 1, "a figure", err);
   d->study = study;
   d->err = err;
   if (study->figures->kind != HVI_NODE_LIST)

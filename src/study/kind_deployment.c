@@ -108,8 +108,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_info info;
   HVI_TRY(hvi_cell_settings(&s, c, err));
   HVI_TRY(hvi_cell_problem(&p, c, hvi_cell_instance(c), err));
-  HVI_OWN double *theta = hvi_alloc_doubles(p->model->dim);
-  if (!theta) return hvi_error_memory(err, "deployments");
+  HVI_NEW(double, theta, p->model->dim, "deployments", err);
   watcher w = {.cell = c,
                .problem = p,
                .rows = rows,

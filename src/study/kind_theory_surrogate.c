@@ -67,8 +67,7 @@ static hvi_status bench_open(bench *b, const hvi_cell *c, uint64_t instance, hvi
   if (m->dim < m->out || m->dim > MOST)
     return hvi_error_input(err, "%s: kind %s needs n <= d <= %d", c->study->origin,
                            c->part->kind->name, MOST);
-  b->cache = hvi_alloc_doubles(m->cache);
-  if (!b->cache) return hvi_error_memory(err, "a model's cache");
+  HVI_TRY(hvi_new(&b->cache, m->cache, "a model's cache", err));
   m->ops->eval(m, b->cache, theta, z);
   hvi_model_jacobian(m, b->cache, theta, 0, J, scratch);
   hvi_vec_scale(J, 1.0 / slopes[g][0], m->out * m->dim);

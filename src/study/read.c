@@ -147,8 +147,7 @@ static hvi_status find_problem(const reader *r) {
 static hvi_status read_options(const reader *r, const hvi_node *map) {
   hvi_part *p = r->part;
   if (map->kind != HVI_NODE_MAP) return wrong(r, map, "must be a map");
-  p->options = hvi_alloc(map->count, sizeof *p->options);
-  if (!p->options) return hvi_error_memory(r->err, "options");
+  HVI_TRY(hvi_new(&p->options, map->count, "options", r->err));
   for (const hvi_node *n = map->first; n; n = n->next) {
     const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
                                .most = 160};
@@ -201,8 +200,7 @@ static hvi_status read_methods(const reader *r, const hvi_node *list) {
   const hvi_rule *const *rules =
       p->kind->flags & HVI_KIND_VALUE ? hvi_value_rules() : hvi_trajectory_rules();
   HVI_TRY(hvi_field_list(list, "methods", MOST_METHODS, r->origin, r->err));
-  p->methods = hvi_alloc(list->count, sizeof *p->methods);
-  if (!p->methods) return hvi_error_memory(r->err, "methods");
+  HVI_TRY(hvi_new(&p->methods, list->count, "methods", r->err));
   for (const hvi_node *n = list->first; n; n = n->next) {
     hvi_arm *arm = &p->methods[p->method_count];
     arm->style = p->method_count++;

@@ -291,8 +291,7 @@ static void score(const rir *r, const double *z, double *loss, double *accuracy)
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
   const rir *r = (const rir *)p;
-  HVI_OWN double *work = hvi_alloc_doubles(p->model->out + p->model->cache);
-  if (!work) return hvi_error_memory(err, "measuring a deployment");
+  HVI_NEW(double, work, p->model->out + p->model->cache, "measuring a deployment", err);
   double *z = work, *cache = work + p->model->out;
   hvi_rir_predict(p->model, theta, false, z, cache);
   score(r, z, &out->loss_before, &out->accuracy_before);
