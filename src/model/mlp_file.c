@@ -21,7 +21,7 @@ hvi_status hvi_mlp_init(const hvi_model *model, double *theta, hvi_init kind, hv
     HVI_TRY(hvi_net_init_orthogonal(mlp->net, params, rng, err));
   else
     return hvi_error_argument(err, "unknown initialisation %d", (int)kind);
-  hvi_bulk_best()->widen(theta, params, model->dim);
+  for (size_t i = 0; i < model->dim; i++) theta[i] = (double)params[i];
   return HVI_OK;
 }
 
@@ -31,7 +31,7 @@ hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char
   HVI_TRY(need_mlp(&mlp, model, err));
   HVI_NEW(float, params, model->dim, "a network's parameters", err);
   HVI_NEW(hvi_tensor, items, mlp->part_count, "a network's parameters", err);
-  hvi_bulk_best()->narrow(params, theta, model->dim);
+  for (size_t i = 0; i < model->dim; i++) params[i] = (float)theta[i];
   /* numbers that a float cannot hold would not come back */
   for (size_t i = 0; i < model->dim; i++)
     if (!isfinite(params[i]))

@@ -46,7 +46,6 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
                                const hvi_subject *file);
 static const hvi_columns columns = {WRITTEN,    transitions, "a data set", sizeof(hvi_dataset),
                                     AT(origin), AT(file),    read_columns};
-#undef AT
 
 /* Episodes with the policy's noise, as long as `rows` rows need. */
 static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {

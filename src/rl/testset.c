@@ -43,7 +43,6 @@ static const hvi_column testset_columns[] = {
     {"class", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(label), 0, NULL, true},
     {0},
 };
-#undef AT
 /* clang-format on */
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
                                const hvi_subject *file);

@@ -61,8 +61,6 @@ static const hvi_setting series_rows[] = {
     {"mark", HVI_SETTING_CHOICE, AT(mark), .choices = hvi_mark_choices},
     {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]"},
     {0}};
-#undef AT
-#undef NONE
 /* clang-format on */
 
 static const hvi_setting_table page_table = {"figure", sizeof(page_keys), page_rows};

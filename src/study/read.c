@@ -30,7 +30,6 @@ static const hvi_setting scale_rows[] = {
     {0},
 };
 #undef AT
-#undef NONE
 
 #define AT(member) .offset = offsetof(hvi_study, member), .most = 160
 static const hvi_setting study_rows[] = {
@@ -54,7 +53,6 @@ static const hvi_setting part_rows[] = {
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table scale_table = {"scale", sizeof(hvi_scale), scale_rows};

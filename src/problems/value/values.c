@@ -70,7 +70,7 @@ static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_
 }
 
 void hvi_value_prepare(const hvi_value *v, float *scratch, const double *theta) {
-  hvi_bulk_best()->narrow(scratch, theta, v->net->dim);
+  for (size_t i = 0; i < v->net->dim; i++) scratch[i] = (float)theta[i];
   hvi_net_prepare(v->net, scratch);
 }
 
