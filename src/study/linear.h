@@ -41,7 +41,7 @@ typedef struct hvi_linear_settings {
   uint64_t seed;      /* run i has the draws of a solver with seed + i */
   size_t threads;
   double rate, decay, second_rate; /* of the learners with a step size */
-  /* Told between runs how many are done; false stops. Optional. */
+  /* Told after each run how many are done, by any thread; false stops. Optional. */
   bool (*progress)(void *context, size_t done);
   void *context;
 } hvi_linear_settings;

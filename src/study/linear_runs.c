@@ -29,7 +29,7 @@
 #include "problems/mdp/trajectory.h"
 #include "study/linear.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 enum { POWERS = 6, /* A, A^2, A^4, ... A^32 */ RULES = HVI_LEARNER_COUNT + 1 - HVI_LEARNER_TD0 };
 
@@ -43,8 +43,8 @@ typedef struct job {
   hvi_linear_result *out;
   const hvi_rule *rules[RULES];
   size_t state; /* doubles that a rule needs at most */
-  pthread_mutex_t lock;
-  size_t done;
+  atomic_size_t done;
+  atomic_bool stopped;
 } job;
 
 /* A run under way. */
@@ -56,16 +56,6 @@ typedef struct run {
   double *power, *inverse; /* [POWERS][d][d], [d][d]: of A, and -D^-1 */
   double *work;            /* [2][d] */
 } run;
-
-static bool tell(job *j, size_t runs) {
-  const hvi_linear_settings *s = &j->out->of;
-  pthread_mutex_lock(&j->lock);
-  j->done += runs;
-  if (!j->out->stopped && s->progress && !s->progress(s->context, j->done)) j->out->stopped = true;
-  const bool go_on = !j->out->stopped;
-  pthread_mutex_unlock(&j->lock);
-  return go_on;
-}
 
 /* out = A x */
 static void apply(double *restrict out, const double *A, const double *x, size_t d) {
@@ -179,6 +169,7 @@ static hvi_status run_one(void *context, size_t number, size_t worker, hvi_error
   const hvi_linear_settings *s = &j->out->of;
   const size_t d = t->d, all = (HVI_LEARNER_COUNT + 1) * d;
   run r = {.job = j};
+  if (j->stopped) return HVI_OK;
   HVI_OWN hvi_trajectory_sample *sample = r.sample = hvi_alloc(1, t->one.base.sample_bytes);
   HVI_OWN double *memory = r.theta =
       hvi_alloc_doubles(all + RULES * j->state + (POWERS + 1) * d * d + 2 * d);
@@ -187,7 +178,6 @@ static hvi_status run_one(void *context, size_t number, size_t worker, hvi_error
   r.power = r.state + RULES * j->state;
   r.inverse = r.power + POWERS * d * d;
   r.work = r.inverse + d * d;
-  if (!tell(j, 0)) return HVI_OK;
   hvi_rng rng = hvi_rng_new(s->seed + number, "solver", 0);
   for (size_t m = 0; m < HVI_LEARNER_COUNT; m++)
     hvi_vec_copy(r.theta + m * d, t->one.base.theta0, d);
@@ -195,7 +185,7 @@ static hvi_status run_one(void *context, size_t number, size_t worker, hvi_error
     step(&r, &rng);
     if (k == s->time[row]) record(&r, row++, number);
   }
-  tell(j, 1);
+  if (s->progress && !s->progress(s->context, ++j->done)) j->stopped = true;
   return HVI_OK;
 }
 
@@ -220,9 +210,8 @@ hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
   find_rules(&j);
   out->value = hvi_alloc(s->rows * HVI_LINEAR_CURVES + 1, s->runs * sizeof(double));
   if (!out->value) return hvi_error_memory(err, "the rows of trajectories");
-  if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");
   hvi_status status = hvi_parallel_run(s->runs, s->threads, run_one, &j, err);
-  pthread_mutex_destroy(&j.lock);
+  out->stopped = j.stopped;
   if (status) hvi_linear_result_free(out);
   return status;
 }

@@ -24,7 +24,6 @@
  * with copies that count for nothing.
  */
 #include "base/base.h"
-#include "num/simd_exp.h"
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/credit.h"
@@ -123,7 +122,7 @@ static void forward(batch *t, const rir *r, const double *theta) {
     }
   }
   for (size_t l = 0; l < LANES; l++) {
-    const double e = hvi_simd_exp(-fabs(a[l])), small = e / (1.0 + e);
+    const double e = exp(-fabs(a[l])), small = e / (1.0 + e);
     const double s = a[l] < 0.0 ? small : 1.0 - small;
     t->z[l] = top * s;
     t->slope[l] = top * s * (1.0 - s);
