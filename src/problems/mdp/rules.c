@@ -24,7 +24,7 @@
 #include "base/base.h"
 #include "problems/mdp/trajectory.h"
 
-#include "num/vec.h"
+#include "num/dense.h"
 
 static size_t no_state(const hvi_problem *p) {
   (void)p;
@@ -84,33 +84,7 @@ RULE(td_lambda, lambda_step(&x, eta, s->trace_decay, state, theta))
 
 static size_t lstd_state(const hvi_problem *p) {
   const size_t d = p->model->dim;
-  return d * d + d;
-}
-
-static void exchange(double *x, double *y) {
-  const double kept = *x;
-  *x = *y;
-  *y = kept;
-}
-
-/* b <- A^-1 b by elimination with partial pivoting; false when A is singular. */
-static bool eliminate(double *A, double *b, size_t d) {
-  for (size_t k = 0; k < d; k++) {
-    size_t best = k;
-    for (size_t i = k + 1; i < d; i++)
-      if (fabs(A[i * d + k]) > fabs(A[best * d + k])) best = i;
-    if (!(fabs(A[best * d + k]) > 0.0)) return false;
-    for (size_t j = 0; j < d; j++) exchange(&A[best * d + j], &A[k * d + j]);
-    exchange(&b[best], &b[k]);
-    for (size_t i = k + 1; i < d; i++) {
-      const double share = A[i * d + k] / A[k * d + k];
-      hvi_vec_add(A + i * d + k, -share, A + k * d + k, d - k);
-      b[i] -= share * b[k];
-    }
-  }
-  for (size_t k = d; k-- > 0;)
-    b[k] = (b[k] - hvi_vec_dot(A + k * d + k + 1, b + k + 1, d - k - 1)) / A[k * d + k];
-  return true;
+  return d * d + 7 * d; /* A, b, workspace */
 }
 
 static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
@@ -124,7 +98,7 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   hvi_vec_copy(A, hvi_sample_C(seen, d), d * d);
   hvi_vec_copy(b, hvi_sample_r(seen, d), d);
   for (size_t i = 0; i < d; i++) A[i * d + i] += t->settings.ridge;
-  if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
+  if (hvi_dense_solve_in(b, A, d, b + d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
 }
 
 /* clang-format off */
