@@ -111,9 +111,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const hvi_scale *size = &c->part->scale;
   const size_t every = size->iterations / (size->measures ? size->measures : ROWS);
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
-  HVI_OWN double *scratch = hvi_alloc_doubles(size->instances + size->iterations + 2);
+  HVI_NEW(double, scratch, size->instances + size->iterations + 2, "an ensemble", err);
   hvi_settings s;
-  if (!scratch) return hvi_error_memory(err, "an ensemble");
   HVI_TRY(hvi_cell_settings(&s, c, err));
   s.max_outer = size->iterations;
   HVI_TRY(hvi_cell_tune(&s, c, try_eta, &(trial){c, rows, scratch}, err));

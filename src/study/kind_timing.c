@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "num/stats.h"
+#include "outer/solver.h"
 #include "study/kinds.h"
 
 /* One evaluation of F at the start, the fastest of 20 batches. */
@@ -21,8 +22,6 @@ static hvi_status time_operator(double *seconds, const hvi_problem *p, hvi_error
   }
   return HVI_OK;
 }
-
-HVI_RELEASE(hvi_solver)
 
 /* One run, without an observer. */
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {

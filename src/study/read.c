@@ -371,10 +371,6 @@ static hvi_status check_runs(const hvi_study *s, hvi_error *err) {
       s->runs, s->runs, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {
-  return hvi_study_open(s, name, NULL, err);
-}
-
 hvi_status hvi_study_open(hvi_study **s, const char *name, hvi_code_fn *load, hvi_error *err) {
   *s = NULL;
   if (!is_path(name)) return parse_embedded(s, name, err);

@@ -20,6 +20,7 @@
 #include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
+#include "outer/solver.h"
 
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, double eta, hvi_error *err) {
   const size_t n = p->model->out;
@@ -133,8 +134,6 @@ static bool observe(void *context, const hvi_record *row) {
   if (w->measured) hvi_steps_stand(&w->steps, row->theta, row->z);
   return more && (!w->asked->observe || w->asked->observe(w->asked->observer_context, row));
 }
-
-HVI_RELEASE(hvi_solver)
 
 hvi_status hvi_steps_run(hvi_info *info, const hvi_problem *p, const hvi_settings *s, bool measured,
                          hvi_steps_see see, void *context, hvi_error *err) {
