@@ -253,7 +253,7 @@ hvi_status hvi_linear_limits(double *single, double *bellman, const hvi_problem 
                              hvi_error *err) {
   const hvi_trajectory *t = hvi_trajectory_of(p);
   const size_t n = t->states, d = t->d;
-  HVI_NEW(double, B, n *d + 2 * n + d * d + 2 * d, "the residual gradient's limit", err);
+  HVI_NEW(double, B, 2 * n + 2 * d + n * d + d * d, "the residual gradient's limit", err);
   double *z = B + n * d, *A = z + 2 * n, *b = A + d * d, *x = b + d;
   differences(B, t, z, z + n);
   bellman_equations(A, b, B, t);
