@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "inner_step.h"
 #include "net/net.h"
-#include "num/bulk.h"
+#include "num/adam.h"
 #include "peak.h"
 #include "surrogate/surrogate.h"
 
@@ -171,7 +171,7 @@ static void update(const matrices *x) {
   const hvi_adam_rates r = {0.9, 0.999, 1e-8, 1e-5, 1.0, 1.0};
   double *t = x->theta;
   const size_t d = x->dim;
-  hvi_bulk_best()->adam(t, t + 2 * d, t + 3 * d, t + d, t + 4 * d, &r, d);
+  hvi_adam_update(t, t + 2 * d, t + 3 * d, t + d, t + 4 * d, &r, d);
 }
 
 static void by_lapack(const matrices *x) {

@@ -38,7 +38,7 @@ static void environments(hvi_each *each) {
 static void experiments(hvi_each *each) {
   for (const char *const *id = hvi_study_ids(); *id; id++) {
     HVI_OWN_BY(hvi_study_release) hvi_study *e = NULL;
-    hvi_study_new(&e, *id, &hvi_fault);
+    hvi_study_open(&e, *id, NULL, &hvi_fault);
     each(*id, e ? e->title : "");
   }
 }

@@ -210,8 +210,7 @@ hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_erro
   if (!p->setup || p->empty) return HVI_OK;
   const hvi_model *m = p->setup->problem->model;
   const size_t players = panels_of(m);
-  HVI_OWN drawing *d = hvi_alloc(1, sizeof *d);
-  if (!d) return hvi_error_memory(err, "a picture");
+  HVI_NEW(drawing, d, 1, "a picture", err);
   d->picture = p;
   d->problem = p->setup->problem;
   d->file = hvi_base_name(p->data);

@@ -32,6 +32,15 @@ void hvi_append(char *text, size_t size, const char *format, ...)
 /* The usual text for a failed allocation of `what`. */
 hvi_status hvi_error_memory(hvi_error *err, const char *what);
 
+/* Memory as by hvi_alloc, in *at, or the status of a lack of it for `what`. */
+#define hvi_new(at, count, what, err)                                                              \
+  ((*(at) = hvi_alloc(count, sizeof **(at))) ? HVI_OK : hvi_error_memory(err, what))
+/* A local array that its block owns: `HVI_NEW(double, work, 3 * n, "the measures", err)`. Without
+ * memory for it the function returns. */
+#define HVI_NEW(type, name, count, what, err)                                                      \
+  HVI_OWN type *name = NULL;                                                                       \
+  HVI_TRY(hvi_new(&name, count, what, err))
+
 /* Puts the file before the text that is there, "NAME:LINE: " or, without a line, "'NAME'". */
 hvi_status hvi_error_place(hvi_error *err, hvi_status status, const char *name, size_t line);
 

@@ -82,8 +82,7 @@ static bool claim(int fd, const char *path) {
 static hvi_status open_temporary(hvi_file *f, const struct stat *old, hvi_error *err) {
   const mode_t mode = old ? old->st_mode & 07777 : 0666;
   const size_t size = strlen(f->path) + 64;
-  HVI_OWN char *name = hvi_alloc(size, 1);
-  if (!name) return hvi_error_memory(err, "a file name");
+  HVI_NEW(char, name, size, "a file name", err);
   snprintf(name, size, "%s.tmp.", f->path);
   hvi_file_sweep(name);
   for (unsigned attempt = 0; attempt < 100 && f->fd < 0; attempt++) {

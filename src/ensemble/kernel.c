@@ -34,41 +34,27 @@ static inline void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane 
     }
 }
 
-static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double factor) {
-  hvi_lane top, good = s[HVI_SLOT_ACTIVE];
-  lane_fill(&top, 0.0);
-  for (size_t k = 0; k < plan->player_count; k++) {
-    jacobian(plan, &plan->players[k], s);
-    svd_factor(plan, &plan->players[k], s, &top, &good);
-  }
-  for (int l = 0; l < HVI_LANES; l++) top.at[l] *= plan->method->inner.rank_tol;
-  for (size_t k = 0; k < plan->player_count; k++) {
-    const hvi_lanes_player *p = &plan->players[k];
-    svd_solve(plan, p, s, s + plan->step + p->theta, &top);
-  }
-  move(plan, s, &good, factor);
-}
-
 static inline void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  hvi_lane good = s[HVI_SLOT_ACTIVE], unused;
+  hvi_lane good = s[HVI_SLOT_ACTIVE];
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     jacobian(plan, p, s);
     damped_solve(plan, p, s, s + plan->step + p->theta, &good);
   }
-  find_largest(&unused, &good, s + plan->step, plan->d);
+  for (size_t i = 0; i < plan->d; i++) {
+    const hvi_lane *restrict step = s + plan->step + i;
+    for (int l = 0; l < HVI_LANES; l++)
+      good.at[l] = fabs(step->at[l]) <= DBL_MAX ? good.at[l] : 0.0;
+  }
   move(plan, s, &good, 1.0);
 }
 
 static inline void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const hvi_optimizer_settings *o = &plan->method->inner;
-  if (plan->rule == HVI_LANES_GD) {
-    gradient(plan, s);
-    move(plan, s, s + HVI_SLOT_ACTIVE, o->lr);
-  } else if (plan->rule == HVI_LANES_LM) {
+  if (plan->damped) {
     levenberg_step(plan, s);
   } else {
-    gauss_newton_step(plan, s, plan->rule == HVI_LANES_GN ? 1.0 : o->factor);
+    gradient(plan, s);
+    move(plan, s, s + HVI_SLOT_ACTIVE, plan->method->inner.lr);
   }
 }
 

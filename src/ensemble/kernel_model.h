@@ -24,11 +24,9 @@ static inline void lane_copy(hvi_lane *restrict out, const hvi_lane *restrict x,
 /* WIDTH lanes of x */
 ALWAYS_INLINE vf part(const hvi_lane *x, int l) { return load(x->at + l); }
 
-/* sum + w[0] x[0] + w[stride] x[1] + .., in this order; the sums stay in registers. One term alone
- * has a loop over lanes of its own, into which the compiler splits what uses this. */
+/* sum + w[0] x[0] + w[stride] x[1] + .., in this order; the sums stay in registers. */
 ALWAYS_INLINE vf add_terms(vf sum, int l, const hvi_lane *w, size_t stride, const hvi_lane *x,
                            size_t n) {
-  if (n == 1) return sum + part(w, l) * part(x, l);
   for (size_t i = 0; i < n; i++) sum += part(w + i * stride, l) * part(x + i, l);
   return sum;
 }
@@ -102,9 +100,7 @@ static inline void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
 static inline void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *restrict out,
                         const hvi_lane *restrict u) {
   const hvi_lane *y = s + layer->y, *slope = s + layer->slope;
-  if (layer->activation == HVI_IDENTITY) {
-    lane_copy(out, u, layer->out);
-  } else if (layer->activation == HVI_SOFTMAX) {
+  if (layer->activation == HVI_SOFTMAX) {
     hvi_lane mean;
     product(&mean, y, 1, u, layer->out);
     for (size_t i = 0; i < layer->out; i++)
@@ -112,18 +108,6 @@ static inline void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lan
   } else {
     for (size_t i = 0; i < layer->out; i++)
       for (int l = 0; l < HVI_LANES; l++) out[i].at[l] = slope[i].at[l] * u[i].at[l];
-  }
-}
-
-/* out = W' (s'(a) u) of a layer with one input: in one go */
-static inline void pull_narrow(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *out,
-                               const hvi_lane *u) {
-  const hvi_lane *slope = s + layer->slope, *W = s + layer->matrix;
-  for (int l = 0; l < HVI_LANES; l += WIDTH) {
-    vf sum = part(W, l) * (part(slope, l) * part(u, l));
-    for (size_t i = 1; i < layer->out; i++)
-      sum += part(W + i, l) * (part(slope + i, l) * part(u + i, l));
-    store(out->at + l, sum);
   }
 }
 
@@ -135,12 +119,8 @@ static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *playe
     const hvi_lanes_layer *layer = &plan->layers[player->first_layer + j];
     const hvi_lane *W = s + layer->matrix;
     hvi_lane *to = j == 0 ? out : down;
-    if (layer->in == 1 && layer->activation != HVI_SOFTMAX) {
-      pull_narrow(layer, s, to, u);
-    } else {
-      pull(layer, s, delta, u);
-      for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
-    }
+    pull(layer, s, delta, u);
+    for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
     u = down;
   }
 }

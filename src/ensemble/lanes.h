@@ -37,11 +37,7 @@ typedef struct hvi_lanes_player {
   size_t theta, z; /* where the player's share of a vector over all players begins */
   size_t layer_count, first_layer;
   size_t eta, weight; /* one slot each */
-  size_t jacobian;    /* [out][dim], as is what follows for methods that need it */
-  size_t rows;        /* [out][dim] of the pseudo-inverse */
-  size_t turned;      /* [out] */
-  size_t squares;     /* [out] */
-  size_t scale;       /* one */
+  size_t jacobian;    /* [out][dim], for lm */
 } hvi_lanes_player;
 
 typedef struct hvi_lanes_payoff {
@@ -54,13 +50,6 @@ typedef struct hvi_lanes_set {
   size_t begin, len;
   size_t lower, upper; /* box: [len] */
 } hvi_lanes_set;
-
-typedef enum hvi_lanes_rule {
-  HVI_LANES_GD,
-  HVI_LANES_GN,
-  HVI_LANES_DGN,
-  HVI_LANES_LM
-} hvi_lanes_rule;
 
 /* The first slots, of one number each. */
 enum {
@@ -76,7 +65,7 @@ enum {
 
 typedef struct hvi_lanes_plan {
   const hvi_settings *method;
-  hvi_lanes_rule rule;
+  bool damped;         /* lm; else gd */
   double tol2;         /* a residual2 at or below has converged */
   double growth_bound; /* infinite: no bound */
   double stall_window; /* infinite: nothing counts as stalled */

@@ -5,8 +5,8 @@
  *
  * Yes for games whose players are stacks of fixed layers without biases, with theta as input and the
  * activations of the built-in games, over boxes, simplices and free outputs, with an optimizer that
- * keeps no state and whose steps need no decision of their own, and a plain target; for second-order
- * ones where no player has more outputs than parameters. All else is left to the ordinary solver.
+ * keeps no state and whose steps need no decision of their own (gd, lm), and a plain target; for lm
+ * where no player has more outputs than parameters. All else is left to the ordinary solver.
  */
 #include "base/base.h"
 #include "ensemble/lanes.h"
@@ -16,24 +16,11 @@
 /* Beyond these sizes lanes fall out of the caches and the ordinary solver's LAPACK wins. */
 enum { MOST_SLOTS = 4096, MOST_RANK = 32, MOST_SIMPLEX = 32 };
 
-static const hvi_optimizer *const rules[] = {
-    [HVI_LANES_GD] = &hvi_optimizer_gd,
-    [HVI_LANES_GN] = &hvi_optimizer_gn,
-    [HVI_LANES_DGN] = &hvi_optimizer_dgn,
-    [HVI_LANES_LM] = &hvi_optimizer_lm,
-};
-
-static bool find_rule(hvi_lanes_rule *rule, const hvi_settings *s) {
-  size_t i = 0, count = sizeof rules / sizeof *rules;
-  while (i < count && rules[i] != s->optimizer) i++;
-  if (i == count) return false;
-  *rule = (hvi_lanes_rule)i;
-  if (*rule == HVI_LANES_DGN && s->inner.line_search) return false;
-  if (*rule == HVI_LANES_LM && s->inner.adapt_damping) return false;
-  return *rule < HVI_LANES_GN || s->inner.linear != HVI_SOLVE_MATRIX_FREE;
-}
+static bool is_damped(const hvi_settings *s) { return s->optimizer == &hvi_optimizer_lm; }
 
 static bool settings_fit(const hvi_settings *s) {
+  const bool plain = s->inner.linear != HVI_SOLVE_MATRIX_FREE && !s->inner.adapt_damping;
+  if (s->optimizer != &hvi_optimizer_gd && !(is_damped(s) && plain)) return false;
   return !s->baseline && s->target == HVI_TARGET_PLAIN && !s->accelerate && !s->alternating &&
          s->step_rule != HVI_STEP_ADAPTIVE && s->alpha == 0.0 && s->max_f_evals == 0 &&
          s->max_seconds == 0.0;
@@ -45,7 +32,7 @@ static const hvi_stack *player_stack(const hvi_problem *p, size_t k) {
   return hvi_stack_of(m->ops->player ? m->ops->player(m, k) : m);
 }
 
-static bool player_fits(const hvi_stack *stack, hvi_lanes_rule rule) {
+static bool player_fits(const hvi_stack *stack, bool damped) {
   if (!stack || stack->input || stack->layer_count == 0) return false;
   for (size_t i = 0; i < stack->layer_count; i++) {
     const hvi_stack_layer *layer = &stack->layers[i];
@@ -53,13 +40,13 @@ static bool player_fits(const hvi_stack *stack, hvi_lanes_rule rule) {
     if (!layer->matrix || layer->bias || layer->train_bias || !known) return false;
   }
   const hvi_model *m = &stack->model.base;
-  return m->out <= MOST_RANK && (rule == HVI_LANES_GD || m->out <= m->dim);
+  return m->out <= MOST_RANK && (!damped || m->out <= m->dim);
 }
 
-static bool problem_fits(const hvi_problem *p, hvi_lanes_rule rule) {
+static bool problem_fits(const hvi_problem *p, bool damped) {
   if (!hvi_game_of(p) || p->weights) return false;
   for (size_t k = 0; k < p->model->block_count; k++)
-    if (!player_fits(player_stack(p, k), rule)) return false;
+    if (!player_fits(player_stack(p, k), damped)) return false;
   for (size_t k = 0; k < p->set_count; k++) {
     const hvi_set *set = &p->sets[k];
     if (set->kind == HVI_SET_SUBSPACE) return false;
@@ -97,20 +84,6 @@ static void place_layers(hvi_lanes_plan *plan, double *lane, const hvi_lanes_pla
   }
 }
 
-/* What the second-order methods need; returns the room a player needs for a while. */
-static size_t place_linear(hvi_lanes_plan *plan, hvi_lanes_player *player) {
-  const size_t out = player->out;
-  if (plan->rule == HVI_LANES_GD) return 0;
-  player->jacobian = room(plan, out * player->dim);
-  if (plan->rule != HVI_LANES_LM) {
-    player->rows = room(plan, out * player->dim);
-    player->turned = room(plan, out);
-    player->squares = room(plan, out);
-    player->scale = room(plan, 1);
-  }
-  return out * out + out + 4;
-}
-
 static void place_players(hvi_lanes_plan *plan, double *lane, const hvi_problem *p, double eta) {
   size_t used = 0, scratch = 0;
   for (size_t k = 0; k < plan->player_count; k++) {
@@ -127,7 +100,9 @@ static void place_players(hvi_lanes_plan *plan, double *lane, const hvi_problem 
                                  .weight = take(plan, lane, &hvi_game_of(p)->weight[k], 1)};
     place_layers(plan, lane, player, stack);
     used += stack->layer_count;
-    grow(&scratch, place_linear(plan, player));
+    if (!plan->damped) continue;
+    player->jacobian = room(plan, block->out * block->dim);
+    grow(&scratch, block->out * block->out + block->out);
   }
   plan->scratch = room(plan, scratch);
 }
@@ -194,13 +169,12 @@ static hvi_lanes_plan *allocate(const hvi_problem *p) {
 
 hvi_status hvi_lanes_plan_new(hvi_lanes_plan **out, const hvi_problem *p, const hvi_settings *s,
                               hvi_error *err) {
-  hvi_lanes_rule rule;
   *out = NULL;
-  if (!settings_fit(s) || !find_rule(&rule, s) || !problem_fits(p, rule)) return HVI_OK;
+  if (!settings_fit(s) || !problem_fits(p, is_damped(s))) return HVI_OK;
   hvi_lanes_plan *plan = allocate(p);
   if (!plan) return hvi_error_memory(err, "an ensemble's plan");
   plan->method = s;
-  plan->rule = rule;
+  plan->damped = is_damped(s);
   plan->tol2 = s->tol * s->tol;
   plan->growth_bound = s->growth_bound > 0.0 ? s->growth_bound : INFINITY;
   plan->stall_window = s->stall_window > 0 ? (double)s->stall_window : INFINITY;

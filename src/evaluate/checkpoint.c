@@ -74,9 +74,8 @@ static hvi_kept head_of(const hvi_evaluation *e, const char *about) {
 hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
                                hvi_error *err) {
   const size_t state = hvi_solver_state(e->solver), outer = e->solver->row.outer;
-  HVI_OWN double *solver = hvi_alloc_doubles(state);
-  HVI_OWN double *rows = hvi_alloc_doubles(e->count * COLUMNS);
-  if (!solver || !rows) return hvi_error_memory(err, "a checkpoint");
+  HVI_NEW(double, solver, state, "a checkpoint", err);
+  HVI_NEW(double, rows, e->count *COLUMNS, "a checkpoint", err);
   hvi_solver_save(e->solver, solver);
   HVI_TRY(hvi_evaluation_device(e, err));
   for (size_t i = 0; i < e->count * COLUMNS; i++)

@@ -42,8 +42,7 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
   if (n == 0) return hvi_error_input(err, "there are no states to score");
   if (!hvi_vec_finite(predicted, n) || !hvi_vec_finite(value, n))
     return hvi_error_input(err, "a value to score is not finite");
-  HVI_OWN double *square = hvi_alloc_doubles(n);
-  if (!square) return hvi_error_memory(err, "the squared errors of a score");
+  HVI_NEW(double, square, n, "the squared errors of a score", err);
   for (size_t i = 0; i < n; i++) square[i] = (predicted[i] - value[i]) * (predicted[i] - value[i]);
   *score = (hvi_score){.states = n,
                        .error = hvi_stats_mean(square, n),
@@ -75,8 +74,7 @@ static hvi_status draw_episodes(hvi_score *s, const hvi_probe *p, const double *
                                 hvi_error *err) {
   size_t most = 0, used = 0;
   for (size_t i = 0; i < p->states; i++) most = (size_t)fmax((double)most, p->episode[i] + 1.0);
-  HVI_OWN double *error = hvi_alloc_doubles(3 * most);
-  if (!error) return hvi_error_memory(err, "the episodes of a score");
+  HVI_NEW(double, error, 3 * most, "the episodes of a score", err);
   double *clean = error + most, *count = clean + most;
   for (size_t i = 0; i < p->states; i++) {
     const size_t k = (size_t)p->episode[i];
@@ -163,8 +161,7 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
     return hvi_error_input(err, "the test set has observations of length %zu, and %s of %zu",
                            set->obs, env->name, n);
   double c;
-  HVI_OWN double *P = hvi_alloc_doubles(n * n);
-  if (!P) return hvi_error_memory(err, "the matrix of a value");
+  HVI_NEW(double, P, n *n, "the matrix of a value", err);
   HVI_TRY(hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err));
   HVI_TRY(hvi_probe_of_testset(probe, set, err));
   for (size_t i = 0; i < set->count; i++) {

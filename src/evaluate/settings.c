@@ -5,7 +5,6 @@
  * on HalfCheetah within one per cent of their variance; docs/evaluate.md has the figures.
  */
 #include "base/base.h"
-#include "base/suggest.h"
 
 #include <hvi/check.h>
 #include <hvi/evaluate.h>

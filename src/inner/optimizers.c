@@ -37,7 +37,7 @@
 
 #include "base/base.h"
 #include "inner/least_squares.h"
-#include "num/bulk.h"
+#include "num/adam.h"
 #include "num/vec.h"
 #include "surrogate/surrogate.h"
 
@@ -51,12 +51,7 @@ static bool go_to_next(hvi_surrogate *l) {
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   (void)state;
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
-  const size_t d = l->model->dim;
-  double *next = l->next->theta;
-  if (d >= HVI_BULK_LEAST)
-    hvi_bulk_best()->descend(next, theta, g, s->lr, d);
-  else
-    for (size_t i = 0; i < d; i++) next[i] = theta[i] - s->lr * g[i];
+  for (size_t i = 0; i < l->model->dim; i++) l->next->theta[i] = theta[i] - s->lr * g[i];
   return go_to_next(l);
 }
 
@@ -73,8 +68,10 @@ static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m,
 
 static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
-  const size_t d = l->model->dim;
-  hvi_bulk_best()->momentum(l->next->theta, velocity, theta, g, s->momentum, s->lr, d);
+  for (size_t i = 0; i < l->model->dim; i++) {
+    velocity[i] = s->momentum * velocity[i] + g[i];
+    l->next->theta[i] = theta[i] - s->lr * velocity[i];
+  }
   return go_to_next(l);
 }
 
@@ -103,7 +100,7 @@ static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surr
                             .rate = s->lr / (1.0 - state[0]),
                             .scale = 1.0 / (1.0 - state[1]),
                             .keep = 1.0 - s->lr * decay};
-  hvi_bulk_best()->adam(l->next->theta, m, m + d, l->now->theta, g, &r, d);
+  hvi_adam_update(l->next->theta, m, m + d, l->now->theta, g, &r, d);
   return go_to_next(l);
 }
 

@@ -74,8 +74,7 @@ static hvi_status read_names(hvi_table *t, cursor *c) {
   size_t most = 1;
   skip_lines(c);
   for (const char *p = c->at; *p && *p != '\n'; p++) most += *p == ',';
-  t->names = hvi_alloc(most, sizeof *t->names);
-  if (!t->names) return hvi_error_memory(c->err, "a table");
+  HVI_TRY(hvi_new(&t->names, most, "a table", c->err));
   if (at_end(c)) return fail(c, "the file is empty; its first line should name the columns");
   do HVI_TRY(next_field(c, &t->names[t->columns++]));
   while (!c->ended);

@@ -315,8 +315,7 @@ static hvi_status absorb_kind(hvi_journal *j, hvi_journal *from, unsigned kind, 
   for (size_t i = 0, size; i < from->records[kind].size; i++) {
     const size_t to = renumber ? j->records[kind].count : i;
     if (!hvi_journal_has(from, kind, i, &size) || hvi_journal_has(j, kind, to, NULL)) continue;
-    HVI_OWN unsigned char *bytes = hvi_alloc(size, 1);
-    if (!bytes) return hvi_error_memory(err, "a record of a part");
+    HVI_NEW(unsigned char, bytes, size, "a record of a part", err);
     HVI_TRY(hvi_journal_read(from, kind, i, bytes, size, err));
     HVI_TRY(hvi_journal_append(j, kind, to, bytes, size, err));
   }

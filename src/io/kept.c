@@ -114,8 +114,7 @@ hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, h
   char line[HVI_KEPT_HEAD];
   HVI_TRY(hvi_kept_check(path, err));
   const size_t count = t->note_count + OWN_NOTES;
-  HVI_OWN hvi_tensor_note *notes = hvi_alloc(count, sizeof *notes);
-  if (!notes) return hvi_error_memory(err, "a list of notes");
+  HVI_NEW(hvi_tensor_note, notes, count, "a list of notes", err);
   hvi_kept_head(line, k);
   notes[0] = (hvi_tensor_note){HEAD_KEY, line};
   notes[1] = (hvi_tensor_note){ABOUT_KEY, k->about};

@@ -101,9 +101,9 @@ hvi_status hvi_market_parse(hvi_matrix_file *out, const char *text, const char *
   *out = (hvi_matrix_file){0};
   HVI_TRY(read_banner(&r));
   HVI_TRY(read_sizes(&r, out, &count));
-  HVI_OWN uint32_t *row = hvi_alloc(count, sizeof *row), *column = hvi_alloc(count, sizeof *column);
-  HVI_OWN double *value = hvi_alloc_doubles(count);
-  if (!row || !column || !value) return hvi_error_memory(err, "a sparse matrix");
+  HVI_NEW(uint32_t, row, count, "a sparse matrix", err);
+  HVI_NEW(uint32_t, column, count, "a sparse matrix", err);
+  HVI_NEW(double, value, count, "a sparse matrix", err);
   for (size_t k = 0; k < count; k++) {
     size_t i = 0, j = 0;
     if (!find_word(&r))
@@ -170,8 +170,7 @@ hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err) {
   if (!hvi_multiply_sizes(m->rows, m->columns, &size) || size > most_numbers)
     return hvi_error_input(err, "%zu by %zu numbers are too many to write out", m->rows,
                            m->columns);
-  m->data = hvi_alloc_doubles(size);
-  if (!m->data) return hvi_error_memory(err, "a matrix");
+  HVI_TRY(hvi_new(&m->data, size, "a matrix", err));
   for (size_t i = 0; i < m->rows; i++)
     for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++)
       m->data[i * m->columns + m->sparse.column[k]] = m->sparse.value[k];

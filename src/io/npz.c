@@ -151,8 +151,7 @@ static hvi_status read_archive(hvi_tensors **out, zip_t *z, size_t left, const h
       return hvi_refuse(f, " has a member that cannot be read: %s", zip_strerror(z));
     HVI_TRY(check_member(&st, &left, f));
     if (!hvi_ends_in(st.name, ".npy")) continue;
-    HVI_OWN unsigned char *bytes = hvi_alloc((size_t)st.size, 1);
-    if (!bytes) return hvi_error_memory(f->err, "an array of an archive");
+    HVI_NEW(unsigned char, bytes, (size_t)st.size, "an array of an archive", f->err);
     HVI_TRY(read_member(bytes, z, i, &st, f));
     HVI_TRY(add_array(t, st.name, &bytes, (size_t)st.size, f));
   }
@@ -207,8 +206,7 @@ static hvi_status read_folder(hvi_tensors **out, size_t left, const hvi_subject 
     const char *name = l.items[i]->d_name;
     size_t size;
     HVI_OWN unsigned char *bytes = NULL;
-    HVI_OWN char *path = hvi_alloc(strlen(f->name) + strlen(name) + 2, 1);
-    if (!path) return hvi_error_memory(f->err, "the name of a file");
+    HVI_NEW(char, path, strlen(f->name) + strlen(name) + 2, "the name of a file", f->err);
     sprintf(path, "%s/%s", f->name, name);
     HVI_TRY(hvi_file_read_bytes(&bytes, &size, path, left, f->err));
     left -= size;

@@ -417,8 +417,7 @@ hvi_status hvi_tensors_store(const char *path, const hvi_tensors *t, bool keep, 
   const hvi_subject f = {path, HVI_ERROR_ARGUMENT, err};
   HVI_TRY(check_machine(err));
   for (size_t i = 0; i < t->count; i++) HVI_TRY(check_tensor(&t->items[i], &f));
-  HVI_OWN hvi_tensor *items = hvi_alloc(t->count, sizeof *items);
-  if (!items) return hvi_error_memory(err, "a list of tensors");
+  HVI_NEW(hvi_tensor, items, t->count, "a list of tensors", err);
   if (t->count) memcpy(items, t->items, t->count * sizeof *items);
   qsort(items, t->count, sizeof *items, compare_order);
   hvi_tensors sorted = *t;

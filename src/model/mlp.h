@@ -4,7 +4,6 @@
 #include "gpu/gang.h"
 #include "model/stack.h"
 #include "net/batch.h"
-#include "num/bulk.h"
 
 #include <hvi/mlp.h>
 #include <hvi/tensors.h>

@@ -14,15 +14,14 @@ hvi_status hvi_mlp_init(const hvi_model *model, double *theta, hvi_init kind, hv
                         hvi_error *err) {
   const hvi_mlp *mlp;
   HVI_TRY(need_mlp(&mlp, model, err));
-  HVI_OWN float *params = hvi_alloc(model->dim, sizeof *params);
-  if (!params) return hvi_error_memory(err, "a network's first parameters");
+  HVI_NEW(float, params, model->dim, "a network's first parameters", err);
   if (kind == HVI_INIT_KAIMING)
     hvi_net_init_kaiming(mlp->net, params, rng);
   else if (kind == HVI_INIT_ORTHOGONAL)
     HVI_TRY(hvi_net_init_orthogonal(mlp->net, params, rng, err));
   else
     return hvi_error_argument(err, "unknown initialisation %d", (int)kind);
-  hvi_bulk_best()->widen(theta, params, model->dim);
+  for (size_t i = 0; i < model->dim; i++) theta[i] = (double)params[i];
   return HVI_OK;
 }
 
@@ -30,10 +29,9 @@ hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char
                          const hvi_tensor_note *notes, size_t note_count, hvi_error *err) {
   const hvi_mlp *mlp;
   HVI_TRY(need_mlp(&mlp, model, err));
-  HVI_OWN float *params = hvi_alloc(model->dim, sizeof *params);
-  HVI_OWN hvi_tensor *items = hvi_alloc(mlp->part_count, sizeof *items);
-  if (!params || !items) return hvi_error_memory(err, "a network's parameters");
-  hvi_bulk_best()->narrow(params, theta, model->dim);
+  HVI_NEW(float, params, model->dim, "a network's parameters", err);
+  HVI_NEW(hvi_tensor, items, mlp->part_count, "a network's parameters", err);
+  for (size_t i = 0; i < model->dim; i++) params[i] = (float)theta[i];
   /* numbers that a float cannot hold would not come back */
   for (size_t i = 0; i < model->dim; i++)
     if (!isfinite(params[i]))
@@ -85,8 +83,7 @@ hvi_status hvi_mlp_load(const hvi_model *model, double *theta, const char *path,
   HVI_TRY(need_mlp(&mlp, model, err));
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *file = NULL;
   HVI_TRY(hvi_tensors_read(&file, path, 0, err));
-  HVI_OWN double *params = hvi_alloc_doubles(model->dim);
-  if (!params) return hvi_error_memory(err, "a network's parameters");
+  HVI_NEW(double, params, model->dim, "a network's parameters", err);
   for (size_t i = 0; i < mlp->part_count; i++)
     HVI_TRY(take_part(params, file, &mlp->parts[i], path, err));
   if (file->count != mlp->part_count)

@@ -42,20 +42,6 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
   }
 }
 
-/* Players that are chains of one unit: theta_k and z_k, no calls. */
-static void eval_chains(const hvi_model *m, double *cache, const double *theta, double *z) {
-  const players *p = (const players *)m;
-  for (size_t k = 0; k < m->block_count; k++)
-    z[k] = hvi_chain_value((const hvi_stack *)p->player[k], theta[k], cache + p->blocks[k].cache);
-}
-
-static void multiply_chains(const hvi_model *m, double *cache, const double *theta, const double *u,
-                            double *out) {
-  const hvi_block *blocks = ((const players *)m)->blocks;
-  (void)theta;
-  for (size_t k = 0; k < m->block_count; k++) out[k] = cache[blocks[k].cache] * u[k];
-}
-
 static const hvi_model *player(const hvi_model *m, size_t k) {
   return ((const players *)m)->player[k];
 }
@@ -68,17 +54,9 @@ static void drop(hvi_model *m) {
 static const hvi_model_ops players_ops = {
     .name = "players", .eval = eval, .vjp = vjp, .jvp = jvp, .player = player, .free = drop};
 
-static const hvi_model_ops chains_ops = {.name = "chains",
-                                         .eval = eval_chains,
-                                         .vjp = multiply_chains,
-                                         .jvp = multiply_chains,
-                                         .player = player,
-                                         .free = drop};
-
 /* Places the players one after another in theta, z and the cache; `from` may be where they are. */
 static void lay_out(players *p, size_t count, hvi_model *const *from) {
   hvi_model *m = &p->base;
-  bool chains = true;
   *m = (hvi_model){.dim = 0};
   p->blocks = (void *)(p->player + count);
   for (size_t k = 0; k < count; k++) {
@@ -89,11 +67,10 @@ static void lay_out(players *p, size_t count, hvi_model *const *from) {
     m->out += one->out;
     m->cache += one->cache;
     m->noise = fmax(m->noise, one->noise);
-    chains = chains && hvi_chain_is(one);
   }
   m->block_count = count;
   m->blocks = p->blocks;
-  m->ops = chains ? &chains_ops : &players_ops;
+  m->ops = &players_ops;
 }
 
 hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *from,

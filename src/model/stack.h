@@ -46,26 +46,3 @@ const hvi_stack *hvi_stack_of(const hvi_model *m);
 
 /* Goes over to another precision, which makes no difference when theta is the input. */
 hvi_status hvi_stack_set_precision(hvi_stack *s, hvi_precision precision, hvi_error *err);
-
-/*
- * A stack whose every width is one: z = s_L(w_L ... s_1(w_1 theta + b_1) ... + b_L), a player of
- * hidden matching pennies.
- *
- * The value stays in a register from layer to layer, and the evaluation already multiplies up
- * J = prod_l s_l' w_l, so that a product with J costs one multiplication. The general stack would
- * send each of these numbers through memory several times, which for one unit is most of its time.
- */
-bool hvi_chain_is(const hvi_model *m);
-
-/* z and J at theta. */
-static inline double hvi_chain_value(const hvi_stack *s, double theta, double *jacobian) {
-  double x = theta, product = 1.0;
-  for (const hvi_stack_layer *layer = s->layers, *end = layer + s->layer_count; layer < end;
-       layer++) {
-    double slope;
-    x = hvi_activation_value(layer->activation, layer->w * x + layer->b, &slope);
-    product *= slope * layer->w;
-  }
-  *jacobian = product;
-  return x;
-}

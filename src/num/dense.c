@@ -233,8 +233,7 @@ static hvi_status copy_square(double **copy, const double *A, size_t n, size_t e
                               hvi_error *err) {
   size_t size = 0;
   if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size)
-    *copy = hvi_alloc_doubles(size + extra);
-  if (!*copy) return hvi_error_memory(err, "a copy of a matrix");
+    HVI_TRY(hvi_new(copy, size + extra, "a copy of a matrix", err));
   if (A && !hvi_vec_finite(A, size))
     return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", n, n);
   if (A) hvi_vec_copy(*copy, A, size);

@@ -205,8 +205,7 @@ void hvi_dense_svd_solve(double *x, const double *b, double cutoff, size_t m, si
 
 hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_t n,
                                      hvi_error *err) {
-  HVI_OWN double *work = hvi_alloc_doubles(hvi_dense_svd_work(m, n));
-  if (!work) return hvi_error_memory(err, "a singular value decomposition");
+  HVI_NEW(double, work, hvi_dense_svd_work(m, n), "a singular value decomposition", err);
   const double largest = hvi_dense_svd_factor(A, m, n, work);
   for (size_t i = 0; i < m && i < n; i++) {
     size_t j = i;

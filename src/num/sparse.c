@@ -69,22 +69,7 @@ static int by_column(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Few entries: insertion, without leaving the row. */
-static void sort_short(uint32_t *column, double *value, size_t n) {
-  for (size_t i = 1; i < n; i++) {
-    const uint32_t c = column[i];
-    const double v = value[i];
-    size_t k = i;
-    for (; k > 0 && column[k - 1] > c; k--) {
-      column[k] = column[k - 1];
-      value[k] = value[k - 1];
-    }
-    column[k] = c;
-    value[k] = v;
-  }
-}
-
-static void sort_long(uint32_t *column, double *value, size_t n, entry *buffer) {
+static void sort_row(uint32_t *column, double *value, size_t n, entry *buffer) {
   for (size_t i = 0; i < n; i++) buffer[i] = (entry){column[i], value[i]};
   qsort(buffer, n, sizeof *buffer, by_column);
   for (size_t i = 0; i < n; i++) {
@@ -114,7 +99,6 @@ static size_t merge_row(hvi_sparse *A, size_t from, size_t end, size_t to) {
 }
 
 hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
-  enum { SHORT = 32 };
   HVI_TRY(check_starts(A, err));
   HVI_TRY(check_entries(A, err));
   size_t longest = 0;
@@ -122,15 +106,12 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
     const size_t length = A->start[i + 1] - A->start[i];
     longest = length > longest ? length : longest;
   }
-  HVI_OWN entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
-  if (!buffer) return hvi_error_memory(err, "a sparse matrix");
+  HVI_NEW(entry, buffer, longest, "a sparse matrix", err);
   size_t from = 0, to = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t end = A->start[i + 1], length = end - from;
-    if (length > SHORT && !ascending(A->column + from, length))
-      sort_long(A->column + from, A->value + from, length, buffer);
-    else
-      sort_short(A->column + from, A->value + from, length);
+    if (!ascending(A->column + from, length))
+      sort_row(A->column + from, A->value + from, length, buffer);
     to = merge_row(A, from, end, to);
     A->start[i + 1] = to;
     from = end;

@@ -152,8 +152,7 @@ hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor) {
 
 hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
                                      const double *below, size_t n, hvi_error *err) {
-  HVI_OWN double *weight = hvi_alloc_doubles(n + HVI_BOOTSTRAP);
-  if (!weight) return hvi_error_memory(err, "a bootstrap");
+  HVI_NEW(double, weight, n + HVI_BOOTSTRAP, "a bootstrap", err);
   double *found = weight + n;
   size_t count = 0;
   for (uint64_t b = 0; n >= 2 && b < HVI_BOOTSTRAP; b++) {

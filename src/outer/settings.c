@@ -102,7 +102,6 @@ static const hvi_setting rows[] = {
     {0},
 };
 /* clang-format on */
-#undef NONE
 
 static const hvi_setting_table table = {"solver", sizeof(hvi_settings), rows};
 

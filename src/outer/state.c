@@ -130,8 +130,7 @@ static hvi_status take_memory(hvi_solver *s, hvi_error *err) {
   const hvi_problem *p = s->problem;
   const bool in_turn = s->settings.alternating && !s->settings.baseline;
   s->part_count = in_turn ? p->model->block_count : 1;
-  s->parts = hvi_alloc(s->part_count, sizeof *s->parts);
-  if (!s->parts) return hvi_error_memory(err, "the solver");
+  HVI_TRY(hvi_new(&s->parts, s->part_count, "the solver", err));
   hvi_arena arena = {0};
   place(s, &arena);
   arena = (hvi_arena){.size = arena.used};

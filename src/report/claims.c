@@ -147,8 +147,6 @@ static const text_row claims_texts[] = {
     ROW(hvi_claims, "commit", made.commit), ROW(hvi_claims, "command", made.command),
     ROW(hvi_claims, "date", made.date), ROW(hvi_claims, "machine", made.machine),
     ROW(hvi_claims, "paper", paper), ROW(hvi_claims, "shows", shows), {0}};
-#undef ROW
-#undef NEEDED
 /* clang-format on */
 
 static json_t *set_texts(json_t *to, const text_row *rows, const void *from) {

@@ -186,8 +186,7 @@ static void measure_legend(layout *l, const hvi_plot *plot) {
 
 static hvi_status lay_out(layout *l, const hvi_plot *plot, hvi_error *err) {
   char text[1024];
-  l->entries = hvi_alloc(l->data->count + 1, sizeof *l->entries);
-  if (!l->entries) return hvi_error_memory(err, "a figure");
+  HVI_TRY(hvi_new(&l->entries, l->data->count + 1, "a figure", err));
   l->columns = plot->columns ? plot->columns : plot->panel_count;
   if (l->columns > plot->panel_count) l->columns = plot->panel_count;
   l->rows = (plot->panel_count + l->columns - 1) / l->columns;

@@ -46,7 +46,6 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
                                const hvi_subject *file);
 static const hvi_columns columns = {WRITTEN,    transitions, "a data set", sizeof(hvi_dataset),
                                     AT(origin), AT(file),    read_columns};
-#undef AT
 
 /* Episodes with the policy's noise, as long as `rows` rows need. */
 static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {
@@ -161,8 +160,7 @@ static hvi_status read_ends(hvi_dataset *d, const hvi_tensor *const *in, const h
   HVI_TRY(load(d, TRUNCATED, in, file));
   if (in[DONE] && !(in[TERMINATED] && in[TRUNCATED])) HVI_TRY(read_done(d, in, file));
   if (d->truncated) return HVI_OK;
-  d->truncated = hvi_alloc(d->count, sizeof *d->truncated);
-  if (!d->truncated) return hvi_error_memory(file->err, "a tensor");
+  HVI_TRY(hvi_new(&d->truncated, d->count, "a tensor", file->err));
   d->cuts_unknown = !in[DONE];
   if (d->cuts_unknown)
     REMARK(d, "no 'truncated': where episodes are cut is not known, and lambda targets and returns "

@@ -123,8 +123,7 @@ hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std
   if (!hvi_vec_finite(gain, l->m * l->n) || !hvi_vec_finite(std, l->m))
     return hvi_error_input(err, "the policy's gain or noise is not finite");
   const size_t largest = l->n * (l->n > l->m ? l->n : l->m);
-  HVI_OWN double *work = hvi_alloc_doubles(l->n * l->n + largest);
-  if (!work) return hvi_error_memory(err, "the value of a linear policy");
+  HVI_NEW(double, work, l->n * l->n + largest, "the value of a linear policy", err);
   double *T = work + largest;
   hvi_dense_matmul(T, l->B, gain, l->n, l->m, l->n);
   for (size_t i = 0; i < l->n * l->n; i++) T[i] = sqrt(gamma) * (T[i] + l->A[i]);

@@ -44,8 +44,7 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   p->act = act;
   const hvi_net_spec spec = {obs, hidden_count + 1, widths, activation, HVI_IDENTITY, NULL};
   HVI_TRY(hvi_net_new(&p->net, &spec, err));
-  p->weights = hvi_alloc(p->net->weights + 2 * act, sizeof *p->weights);
-  if (!p->weights) return hvi_error_memory(err, "a policy");
+  HVI_TRY(hvi_new(&p->weights, p->net->weights + 2 * act, "a policy", err));
   p->scale = p->weights + p->net->weights;
   p->shift = p->scale + act;
   for (size_t j = 0; j < act; j++) p->scale[j] = 1.0F;

@@ -338,9 +338,8 @@ static hvi_status load_linear(hvi_policy **out, const hvi_tensors *t, const hvi_
   const hvi_tensor *gain, *std;
   HVI_TRY(find(&gain, t, "gain", SIZE_MAX, SIZE_MAX, file));
   HVI_TRY(find(&std, t, "std", gain->shape[0], 0, file));
-  HVI_OWN double *k = hvi_alloc_doubles(hvi_tensor_count(gain));
-  HVI_OWN double *d = hvi_alloc_doubles(gain->shape[0]);
-  if (!k || !d) return hvi_error_memory(file->err, "a policy");
+  HVI_NEW(double, k, hvi_tensor_count(gain), "a policy", file->err);
+  HVI_NEW(double, d, gain->shape[0], "a policy", file->err);
   HVI_TRY(hvi_tensor_doubles(k, gain, file->err));
   HVI_TRY(hvi_tensor_doubles(d, std, file->err));
   return hvi_policy_linear(out, gain->shape[1], gain->shape[0], k, d, file->err);

@@ -22,24 +22,13 @@
 
 static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
 
-/* How many rows ahead of the copy their cache lines are asked for. */
-enum { AHEAD = 12, LINE_FLOATS = 16 };
-
-static void ask_for(const hvi_sac *sac, size_t i) {
-  const float *row = hvi_sac_row(sac, i);
-  for (size_t at = 0; at < sac->row; at += LINE_FLOATS) __builtin_prefetch(row + at);
-  __builtin_prefetch(row + sac->row - 1);
-}
-
 void hvi_sac_draw(hvi_sac *sac) {
   const hvi_sac_batch *b = &sac->batch;
   const size_t n = sac->settings.batch, pair = sac->obs + sac->act;
   for (size_t i = 0; i < n; i++)
     b->index[i] =
         (uint32_t)((uint64_t)hvi_rng_u32(&sac->generators.rows) * sac->counts.stored >> 32);
-  for (size_t i = 0; i < n && i < AHEAD; i++) ask_for(sac, b->index[i]);
   for (size_t i = 0; i < n; i++) {
-    if (i + AHEAD < n) ask_for(sac, b->index[i + AHEAD]);
     const float *row = hvi_sac_row(sac, b->index[i]);
     memcpy(b->x + i * b->x_row, row, pair * sizeof *row);
     b->reward[i] = row[pair];

@@ -43,7 +43,6 @@ static const hvi_column testset_columns[] = {
     {"class", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(label), 0, NULL, true},
     {0},
 };
-#undef AT
 /* clang-format on */
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
                                const hvi_subject *file);
@@ -118,8 +117,7 @@ static void name_class(char name[32], const char *words, size_t k) {
 
 hvi_status hvi_testset_class(hvi_class_figures *f, const hvi_testset *t, size_t label,
                              hvi_error *err) {
-  HVI_OWN double *episode = hvi_alloc_doubles(t->count);
-  if (!episode) return hvi_error_memory(err, "the episodes of a class");
+  HVI_NEW(double, episode, t->count, "the episodes of a class", err);
   const double mean = hvi_stats_mean(t->value, t->count);
   double sum = 0.0, squares = 0.0;
   *f = (hvi_class_figures){.name = "all"};

@@ -61,8 +61,6 @@ static const hvi_setting series_rows[] = {
     {"mark", HVI_SETTING_CHOICE, AT(mark), .choices = hvi_mark_choices},
     {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]"},
     {0}};
-#undef AT
-#undef NONE
 /* clang-format on */
 
 static const hvi_setting_table page_table = {"figure", sizeof(page_keys), page_rows};
@@ -522,8 +520,7 @@ hvi_status hvi_study_draw(hvi_study *study, hvi_error *err) {
     hvi_study_tell(study, "%s: no figures: those of kind %s do not fit its split, give it its own",
                    study->id, study->parts[0].kind->name);
   if (!study->figures) return HVI_OK;
-  HVI_OWN drawing *d = hvi_alloc(1, sizeof *d);
-  if (!d) return hvi_error_memory(err, "a figure");
+  HVI_NEW(drawing, d, 1, "a figure", err);
   d->study = study;
   d->err = err;
   if (study->figures->kind != HVI_NODE_LIST)

@@ -35,8 +35,7 @@ static void set_level(hvi_factor *f, size_t key, size_t level, const char *text)
 static hvi_status count_up(hvi_factor *f, const char *name, uint64_t first, size_t levels,
                            hvi_error *err) {
   HVI_TRY(new_factor(f, name, levels, 1, err));
-  f->made = hvi_alloc(levels, sizeof *f->made);
-  if (!f->made) return hvi_error_memory(err, "the grid of a study");
+  HVI_TRY(hvi_new(&f->made, levels, "the grid of a study", err));
   for (size_t i = 0; i < levels; i++) {
     snprintf(f->made[i], sizeof f->made[i], "%llu", (unsigned long long)(first + i));
     set_level(f, 0, i, f->made[i]);

@@ -108,8 +108,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_info info;
   HVI_TRY(hvi_cell_settings(&s, c, err));
   HVI_TRY(hvi_cell_problem(&p, c, hvi_cell_instance(c), err));
-  HVI_OWN double *theta = hvi_alloc_doubles(p->model->dim);
-  if (!theta) return hvi_error_memory(err, "deployments");
+  HVI_NEW(double, theta, p->model->dim, "deployments", err);
   watcher w = {.cell = c,
                .problem = p,
                .rows = rows,
@@ -191,35 +190,26 @@ static hvi_status run_seed(void *context, size_t seed, size_t worker, hvi_error 
   return hvi_solve(&info, p, &s, observe_seed, &w, err);
 }
 
-/* Sums of a line log y = c + slope * log x. */
-typedef struct line {
-  double n, x, y, xx, xy;
-} line;
-
-static void add_point(line *l, double x, double y) {
-  l->n += 1.0, l->x += x, l->y += y, l->xx += x * x, l->xy += x * y;
-}
-
 static hvi_status add_rows(hvi_rows *rows, const seeds *all, hvi_error *err) {
   const hvi_cell *c = all->cell;
   const double n = (double)all->count, late = hvi_cell_number(c, "late");
   const double batch = hvi_cell_number_or(c, "batch", 1.0);
   const double growth = hvi_cell_number_or(c, "growth", 0.0), *last = all->errors;
   double samples = 0.0;
-  line l = {0};
+  hvi_stats_fit line = {0};
   for (size_t row = 0, t = 1, k = 1; row < all->rows; row++) {
     double square = 0.0;
     last = all->errors + row * all->count;
     for (; k <= t; k++) samples += floor(batch * pow((double)k, growth));
     for (size_t i = 0; i < all->count; i++) square += last[i] * last[i];
     square /= n;
-    if (!((double)t < late)) add_point(&l, log(samples), log(square));
+    if (!((double)t < late)) hvi_stats_fit_add(&line, log(samples), log(square));
     HVI_TRY(hvi_rows_put(rows, DEPLOYMENTS, err, (double)t, samples, square, sqrt(square)));
     t = after(t, all->settings.max_outer);
   }
   return hvi_rows_put(rows, SUMMARY, err, n, all->stable + hvi_stats_mean(last, all->count),
                       sqrt(hvi_stats_variance(last, all->count) / n),
-                      (l.n * l.xy - l.x * l.y) / (l.n * l.xx - l.x * l.x));
+                      hvi_stats_fit_line(&line).slope);
 }
 
 /* Where errors are measured from; the problem must have one parameter. */

@@ -275,8 +275,7 @@ static void measure_assumptions(course *c, const hvi_problem *p, double *work) {
 static hvi_status run_seeds(course *c, hvi_problem **quadratic, hvi_error *err) {
   HVI_TRY(alter(quadratic, &noisy_ops, c->sigma, err));
   const size_t n = (*quadratic)->model->out;
-  HVI_OWN double *work = hvi_alloc_doubles(6 * n);
-  if (!work) return hvi_error_memory(err, "the noisy runs");
+  HVI_NEW(double, work, 6 * n, "the noisy runs", err);
   (*quadratic)->sample_bytes = n * sizeof(double);
   ((altered *)*quadratic)->L = c->L;
   ((altered *)*quadratic)->slope = c->slope;

@@ -67,8 +67,7 @@ static hvi_status bench_open(bench *b, const hvi_cell *c, uint64_t instance, hvi
   if (m->dim < m->out || m->dim > MOST)
     return hvi_error_input(err, "%s: kind %s needs n <= d <= %d", c->study->origin,
                            c->part->kind->name, MOST);
-  b->cache = hvi_alloc_doubles(m->cache);
-  if (!b->cache) return hvi_error_memory(err, "a model's cache");
+  HVI_TRY(hvi_new(&b->cache, m->cache, "a model's cache", err));
   m->ops->eval(m, b->cache, theta, z);
   hvi_model_jacobian(m, b->cache, theta, 0, J, scratch);
   hvi_vec_scale(J, 1.0 / slopes[g][0], m->out * m->dim);
@@ -250,19 +249,15 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                .rows = rows,
                .err = err};
   HVI_OWN_BY(bench_close) bench b = {0};
-  hvi_settings s = hvi_method_settings("gd");
+  hvi_settings s = hvi_settings_to_end("gd", 1.0, steps);
   hvi_info info;
   HVI_TRY(bench_open(&b, c, hvi_cell_instance(c), err));
   d.bench = b;
   aim(&d, c);
   HVI_TRY(hvi_cell_apply_method(&s, c, err));
-  s.rounding = false;
-  s.eta = 1.0;
   s.inner_steps = 1;
   s.inner.lr = 1.0 / d.L;
   s.inner.factor = 0.5;
-  s.max_outer = steps;
-  s.stall_window = 0;
   HVI_TRY(hvi_solve(&info, &d.to.base, &s, observe, &d, err));
   HVI_TRY(d.status);
   return hvi_rows_put(rows, 0, err, d.L, sqrt(d.rho2), d.over, d.squeeze, d.sigma / b.steep,

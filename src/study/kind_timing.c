@@ -4,14 +4,14 @@
  */
 #include "base/base.h"
 #include "num/stats.h"
+#include "outer/solver.h"
 #include "study/kinds.h"
 
 /* One evaluation of F at the start, the fastest of 20 batches. */
 static hvi_status time_operator(double *seconds, const hvi_problem *p, hvi_error *err) {
   enum { BATCHES = 20, CALLS = 2000 };
   const size_t n = p->model->out;
-  HVI_OWN double *z = hvi_alloc_doubles(2 * n + p->model->cache);
-  if (!z) return hvi_error_memory(err, "a timing");
+  HVI_NEW(double, z, 2 * n + p->model->cache, "a timing", err);
   double *f = z + n, *cache = f + n;
   p->model->ops->eval(p->model, cache, p->theta0, z);
   *seconds = INFINITY;
@@ -22,8 +22,6 @@ static hvi_status time_operator(double *seconds, const hvi_problem *p, hvi_error
   }
   return HVI_OK;
 }
-
-HVI_RELEASE(hvi_solver)
 
 /* One run, without an observer. */
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
@@ -69,8 +67,7 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *t = hvi_study_table(study, part, "repeats");
   const size_t first = hvi_table_find(t, "milliseconds"), methods = part->method_count;
   const size_t repeats = t->rows / methods;
-  HVI_OWN double *all = hvi_alloc_doubles(repeats + 1);
-  if (!all) return hvi_error_memory(err, "a timing");
+  HVI_NEW(double, all, repeats + 1, "a timing", err);
   const double base = fastest(t, first, hvi_part_method(part, "GDA") % methods, methods);
   for (size_t m = 0; m < methods; m++) {
     const double best = fastest(t, first, m, methods), *counts = t->at + m * t->columns + first + 1;

@@ -11,11 +11,6 @@
 
 struct hvi_problem;
 
-enum {
-  HVI_LINEAR_BATCH = 16, /* runs */
-  HVI_LINEAR_POWERS = 6  /* A, A^2, A^4, ... A^32 */
-};
-
 /* Who learns along a trajectory. Surr-GD comes first, by its inner steps. */
 typedef enum hvi_linear_learner {
   HVI_SURR_COUNT = 5,
@@ -29,39 +24,6 @@ typedef enum hvi_linear_learner {
 
 /* Inner steps of the five surrogate methods: 1, 5, 10, 50, 100. */
 extern const size_t hvi_linear_inner[HVI_SURR_COUNT];
-
-/* Trajectories side by side: arrays have a last dimension [HVI_LINEAR_BATCH] besides the ones shown,
- * number i of run l being x[i * HVI_LINEAR_BATCH + l]. */
-typedef struct hvi_linear_batch {
-  size_t d;
-  double gamma, ridge;
-  size_t wait;
-  double rate, decay; /* the learners' step at time t is rate / (1 + decay (t - 1)) */
-  double second_rate;
-
-  size_t count;                /* t */
-  double *now, *next, *reward; /* [d], [d], []: the last transition */
-  double *D, *C, *r;           /* [d][d], [d][d], [d]: running means */
-  double *theta;               /* [HVI_LEARNER_COUNT][d] */
-  double *second;              /* [2][d]: second weights of TDC and GTD2 */
-  double *power, *inverse;     /* [HVI_LINEAR_POWERS][d][d], [d][d]: workspace */
-  double *error;               /* [2][d]: workspace */
-} hvi_linear_batch;
-
-/* Lays the arrays of a batch with b->d features into memory, zero at the start; returns how many
- * doubles they are. Memory may be NULL, to count them. */
-size_t hvi_linear_batch_place(hvi_linear_batch *b, double *memory);
-
-static inline double *hvi_linear_theta(const hvi_linear_batch *b, size_t m) {
-  return b->theta + m * b->d * HVI_LINEAR_BATCH;
-}
-
-/* Takes the last transition in and moves every learner on; for a level of instructions (base/cpu.h).
- * All give the same bits. */
-typedef void hvi_linear_step_fn(hvi_linear_batch *b);
-hvi_linear_step_fn hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;
-/* Those that this machine can run, fastest first, ending in NULL. */
-hvi_linear_step_fn *const *hvi_linear_steps(void);
 
 /* What is recorded of a run. */
 enum {
@@ -79,7 +41,7 @@ typedef struct hvi_linear_settings {
   uint64_t seed;      /* run i has the draws of a solver with seed + i */
   size_t threads;
   double rate, decay, second_rate; /* of the learners with a step size */
-  /* Told between batches how many runs are done; false stops. Optional. */
+  /* Told after each run how many are done, by any thread; false stops. Optional. */
   bool (*progress)(void *context, size_t done);
   void *context;
 } hvi_linear_settings;

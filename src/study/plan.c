@@ -116,7 +116,6 @@ static const hvi_setting plan_rows[] = {
      .help = "seconds between checkpoints"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table environment_table = {"environment", sizeof(hvi_value_environment),

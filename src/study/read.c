@@ -30,7 +30,6 @@ static const hvi_setting scale_rows[] = {
     {0},
 };
 #undef AT
-#undef NONE
 
 #define AT(member) .offset = offsetof(hvi_study, member), .most = 160
 static const hvi_setting study_rows[] = {
@@ -54,7 +53,6 @@ static const hvi_setting part_rows[] = {
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {0},
 };
-#undef AT
 /* clang-format on */
 
 static const hvi_setting_table scale_table = {"scale", sizeof(hvi_scale), scale_rows};
@@ -147,8 +145,7 @@ static hvi_status find_problem(const reader *r) {
 static hvi_status read_options(const reader *r, const hvi_node *map) {
   hvi_part *p = r->part;
   if (map->kind != HVI_NODE_MAP) return wrong(r, map, "must be a map");
-  p->options = hvi_alloc(map->count, sizeof *p->options);
-  if (!p->options) return hvi_error_memory(r->err, "options");
+  HVI_TRY(hvi_new(&p->options, map->count, "options", r->err));
   for (const hvi_node *n = map->first; n; n = n->next) {
     const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
                                .most = 160};
@@ -201,8 +198,7 @@ static hvi_status read_methods(const reader *r, const hvi_node *list) {
   const hvi_rule *const *rules =
       p->kind->flags & HVI_KIND_VALUE ? hvi_value_rules() : hvi_trajectory_rules();
   HVI_TRY(hvi_field_list(list, "methods", MOST_METHODS, r->origin, r->err));
-  p->methods = hvi_alloc(list->count, sizeof *p->methods);
-  if (!p->methods) return hvi_error_memory(r->err, "methods");
+  HVI_TRY(hvi_new(&p->methods, list->count, "methods", r->err));
   for (const hvi_node *n = list->first; n; n = n->next) {
     hvi_arm *arm = &p->methods[p->method_count];
     arm->style = p->method_count++;
@@ -373,10 +369,6 @@ static hvi_status check_runs(const hvi_study *s, hvi_error *err) {
   return hvi_error_line(
       err, s->origin, n->line, "runs: there is no experiment '%s', and no %s.yaml here%s%s%s",
       s->runs, s->runs, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
-hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {
-  return hvi_study_open(s, name, NULL, err);
 }
 
 hvi_status hvi_study_open(hvi_study **s, const char *name, hvi_code_fn *load, hvi_error *err) {

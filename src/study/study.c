@@ -210,8 +210,7 @@ static bool wait_for_cells(void *context) {
 /* A record is a description and what follows it; anything else is of no use. */
 static hvi_status read_records(session *s, hvi_error *err) {
   const size_t count = hvi_journal_count(s->journal, 0);
-  s->kept = hvi_alloc(count, sizeof *s->kept);
-  if (!s->kept) return hvi_error_memory(err, "a journal");
+  HVI_TRY(hvi_new(&s->kept, count, "a journal", err));
   for (size_t size; hvi_journal_has(s->journal, 0, s->records, &size); s->records++) {
     hvi_text *b = &s->kept[s->kept_count++];
     *b = (hvi_text){.data = hvi_alloc(size, 1), .length = size};
@@ -283,8 +282,7 @@ static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   const hvi_study_settings *o = study->settings;
   const bool alone = p->kind->flags & HVI_KIND_ALONE;
   hvi_ranks *ranks = alone ? NULL : hvi_share_ranks(o->share);
-  HVI_OWN hvi_unit *units = hvi_alloc(p->cells, sizeof *units);
-  if (!units) return hvi_error_memory(err, "the cells of a study");
+  HVI_NEW(hvi_unit, units, p->cells, "the cells of a study", err);
   if (alone && hvi_ranks_follows(hvi_share_ranks(o->share))) return HVI_OK;
   HVI_OWN size_t *here = hvi_ranks_follows(ranks) ? hvi_alloc(p->cells, sizeof *here) : NULL;
   s->part = p;
@@ -335,8 +333,7 @@ static bool is_whole(const hvi_study *study) {
 
 static hvi_status run_parts(session *s, hvi_error *err) {
   hvi_study *study = s->study;
-  s->results = hvi_alloc(study->cell_count, sizeof *s->results);
-  if (!s->results) return hvi_error_memory(err, "the cells of a study");
+  HVI_TRY(hvi_new(&s->results, study->cell_count, "the cells of a study", err));
   for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
     for (size_t i = 0; i < p->cells; i++) {
       const hvi_cell c = hvi_cell_at(study, p, i);
@@ -527,8 +524,7 @@ hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t coun
   hvi_error left_out = {HVI_OK, ""};
   size_t most = count, shown = count;
   while (ids[most - count]) most++;
-  HVI_OWN hvi_claims *list = hvi_alloc(most, sizeof *list);
-  if (!list) return hvi_error_memory(err, "index.html");
+  HVI_NEW(hvi_claims, list, most, "index.html", err);
   if (count) memcpy(list, claims, count * sizeof *list);
   for (size_t i = 0; ids[i]; i++) {
     HVI_OWN char *folder = hvi_path_join(out, ids[i], "");

@@ -249,9 +249,8 @@ struct hvi_study {
 };
 
 /* Finds a built-in study by its ID or reads a file (a name with a '/' or a '.'). An unknown ID gives
- * HVI_ERROR_INPUT with the nearest one. */
-hvi_status hvi_study_new(hvi_study **study, const char *name, hvi_error *err);
-/* The same where a file may name code (NAME.c, NAME.so), which `load` finds; NULL: it may not. */
+ * HVI_ERROR_INPUT with the nearest one. `load` finds code that a file names (NAME.c, NAME.so); NULL:
+ * it may name none. */
 typedef hvi_status hvi_code_fn(const hvi_builtin **problem, const char *path, hvi_error *err);
 hvi_status hvi_study_open(hvi_study **study, const char *name, hvi_code_fn *load, hvi_error *err);
 /* The same from text; `origin` names it in errors, and a relative problem file is looked for beside

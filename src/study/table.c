@@ -135,8 +135,7 @@ hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table
                            size_t count, hvi_error *err) {
   HVI_OWN_BY(hvi_csv_discard) hvi_csv csv = {0};
   HVI_OWN_BY(hvi_text_free) hvi_text header = {0};
-  HVI_OWN bool *chosen = hvi_alloc(t->columns, sizeof *chosen);
-  if (!chosen) return hvi_error_memory(err, "the columns of a table");
+  HVI_NEW(bool, chosen, t->columns, "the columns of a table", err);
   choose_columns(chosen, t, filters, count);
   for (size_t i = 0; i < t->columns; i++)
     if (chosen[i]) hvi_text_add(&header, "%s%s", header.length ? "," : "", t->column[i].name);

@@ -87,8 +87,7 @@ static hvi_status expand(hvi_part *p, const hvi_part *grids, hvi_error *err) {
   size_t count = 0;
   for (size_t m = 0; m < grids->method_count; m++) count += grids->methods[m].rate_count;
   p->method_count = 0;
-  p->methods = hvi_alloc(count, sizeof *p->methods);
-  if (!p->methods) return hvi_error_memory(err, "methods");
+  HVI_TRY(hvi_new(&p->methods, count, "methods", err));
   for (const hvi_arm *from = grids->methods; from < grids->methods + grids->method_count; from++)
     for (size_t k = 0; k < from->rate_count; k++) {
       hvi_arm *arm = &p->methods[p->method_count++];

@@ -268,8 +268,7 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
                                  .word = part->value->environments[environment].environment};
   HVI_OWN_BY(hvi_runs_free) hvi_runs first = {0};
   HVI_TRY(hvi_runs_find(&first, runs, 0.0, &here, 1, err));
-  HVI_OWN double *error = hvi_alloc_doubles(6 * first.seeds);
-  if (!error) return hvi_error_memory(err, "costs");
+  HVI_NEW(double, error, 6 * first.seeds, "costs", err);
   group g = {study, part, environment, .first = &first, .error = error};
   for (; g.method < part->method_count; g.method++) {
     HVI_OWN_BY(hvi_runs_free) hvi_runs own = {0};

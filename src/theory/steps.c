@@ -20,6 +20,7 @@
 #include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
+#include "outer/solver.h"
 
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, double eta, hvi_error *err) {
   const size_t n = p->model->out;
@@ -134,8 +135,6 @@ static bool observe(void *context, const hvi_record *row) {
   return more && (!w->asked->observe || w->asked->observe(w->asked->observer_context, row));
 }
 
-HVI_RELEASE(hvi_solver)
-
 hvi_status hvi_steps_run(hvi_info *info, const hvi_problem *p, const hvi_settings *s, bool measured,
                          hvi_steps_see see, void *context, hvi_error *err) {
   watch w = {.measured = measured, .see = see, .context = context, .asked = s};
@@ -208,8 +207,7 @@ hvi_status hvi_exact_rate(double *rate, const hvi_problem *p, const hvi_settings
   const size_t n = p->model->out;
   const double *theta = settings->theta0 ? settings->theta0 : p->theta0;
   HVI_OWN_BY(hvi_steps_free) hvi_steps s = {0};
-  HVI_OWN double *z = hvi_alloc_doubles(n + 2 * (steps + 1) + p->model->cache);
-  if (!z) return hvi_error_memory(err, "the exact projected step");
+  HVI_NEW(double, z, n + 2 * (steps + 1) + p->model->cache, "the exact projected step", err);
   HVI_TRY(hvi_steps_new(&s, p, eta, err));
   double *x = z + n, *logs = x + steps + 1;
   p->model->ops->eval(p->model, logs + steps + 1, theta, z);

@@ -210,8 +210,7 @@ hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err) {
   const size_t square = gram && (d > n || !outer) ? d * d : outer ? n * n : 0;
   const size_t size = jacobian && n * d > square ? n * d : square;
   if (size == 0) return HVI_OK;
-  HVI_OWN double *M = hvi_alloc_doubles(size + (n > d ? n : d) + one->outer_work);
-  if (!M) return hvi_error_memory(err, "a matrix of the model");
+  HVI_NEW(double, M, size + (n > d ? n : d) + one->outer_work, "a matrix of the model", err);
   double *y = M + size, *work = y + (n > d ? n : d);
   if (jacobian) {
     ops->jacobian(one, cache, theta, M);

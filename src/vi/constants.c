@@ -28,8 +28,7 @@ void hvi_matrix_whiten(double *A, const double *L, size_t k) {
 }
 
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err) {
-  HVI_OWN double *S = hvi_alloc_doubles(k * k + k);
-  if (!S) return hvi_error_memory(err, "the operator's matrix");
+  HVI_NEW(double, S, k *k + k, "the operator's matrix", err);
   double *w = S + k * k;
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < k; j++) S[i * k + j] = 0.5 * (C[i * k + j] + C[j * k + i]);
@@ -70,8 +69,7 @@ void hvi_matrix_restrict(double *C, const double *A, const double *B, size_t n, 
 
 static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out;
-  HVI_OWN double *A = hvi_alloc_doubles(5 * n * n + n);
-  if (!A) return hvi_error_memory(err, "the operator's matrix");
+  HVI_NEW(double, A, 5 * n * n + n, "the operator's matrix", err);
   double *B = A + n * n, *work = B + n * n, *C = work + 2 * n * n, *b = C + n * n;
   size_t k;
   p->ops->affine(p, A, b);
@@ -128,8 +126,8 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
   const bool basis = n <= DENSE_LIMIT;
   if (!p->theta0)
     return hvi_error_unsupported(err, "%s has no start to sample F around", p->ops->name);
-  HVI_OWN double *dz = hvi_alloc_doubles((basis ? n * n : 0) + 4 * n + d + p->model->cache);
-  if (!dz) return hvi_error_memory(err, "sampling the operator");
+  HVI_NEW(double, dz, (basis ? n * n : 0) + 4 * n + d + p->model->cache, "sampling the operator",
+          err);
   double *df = dz + n, *y = df + n, *fy = y + n, *theta = fy + n, *cache = theta + d;
   double *B = basis ? cache + p->model->cache : NULL;
   size_t k = 0;

@@ -74,8 +74,7 @@ hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const dou
   if (!c || !theta) return hvi_error_argument(err, "a judge needs theta and a certificate");
   HVI_TRY(hvi_problem_structure(p, err));
   const size_t n = p->model->out;
-  HVI_OWN double *z = hvi_alloc_doubles(4 * n + p->model->cache);
-  if (!z) return hvi_error_memory(err, "the judge");
+  HVI_NEW(double, z, 4 * n + p->model->cache, "the judge", err);
   double *f = z + n, *step = f + n, *scratch = step + n, sum = 0.0;
   const double *w = p->weights;
   p->model->ops->eval(p->model, scratch + n, theta, z);

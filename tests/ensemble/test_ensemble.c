@@ -56,13 +56,13 @@ static hvi_status make_layer(void *context, size_t index, hvi_problem **p, hvi_e
 
 static void lanes_where_they_fit(void **state) {
   (void)state;
-  const char *const fit[] = {"gd", "gn", "dgn", "lm", "phgd", "gda"};
+  const char *const fit[] = {"gd", "lm", "gda"};
   for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
     const hvi_settings s = method_named(fit[i]);
     assert_true(takes_lanes(make_builtin, "pennies", &s));
   }
-  const char *const other[] = {"momentum", "adam", "adamw",   "extragradient",
-                               "ogda",     "agda", "adam-gda"};
+  const char *const other[] = {"gn",    "dgn",           "phgd", "momentum", "adam",
+                               "adamw", "extragradient", "ogda", "agda",     "adam-gda"};
   for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
     const hvi_settings s = method_named(other[i]);
     assert_false(takes_lanes(make_builtin, "pennies", &s));
@@ -78,13 +78,10 @@ static void lanes_where_they_fit(void **state) {
 
 static void the_solver_where_they_do_not(void **state) {
   (void)state;
-  hvi_settings s = method_named("dgn");
-  s.inner.line_search = true;
-  assert_false(takes_lanes(make_builtin, "pennies", &s));
-  s = method_named("lm");
+  hvi_settings s = method_named("lm");
   s.inner.adapt_damping = true;
   assert_false(takes_lanes(make_builtin, "pennies", &s));
-  s = method_named("gn");
+  s = method_named("lm");
   s.inner.linear = HVI_SOLVE_MATRIX_FREE;
   assert_false(takes_lanes(make_builtin, "pennies", &s));
   s = method_named("gd");

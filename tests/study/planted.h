@@ -60,7 +60,7 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
   const hvi_study_settings settings = {.full = planted_full};
   hvi_error err;
   hvi_study *s;
-  check_ok(hvi_study_new(&s, id, &err), &err);
+  check_ok(hvi_study_open(&s, id, NULL, &err), &err);
   *claims = (hvi_claims){0};
   s->settings = &settings;
   s->claims = claims;

@@ -36,7 +36,7 @@ static inline hvi_claims run_study(const char *text, hvi_study_settings s, watch
   hvi_error err;
   if (w) s.progress = watch, s.message = listen, s.context = w;
   hvi_status status = strchr(text, '\n') ? hvi_study_parse(&study, text, "test", &err)
-                                         : hvi_study_new(&study, text, &err);
+                                         : hvi_study_open(&study, text, NULL, &err);
   if (!status) status = hvi_study_run(&claims, stopped, study, &s, &err);
   check_ok(status, &err);
   hvi_study_free(study);

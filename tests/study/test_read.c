@@ -12,7 +12,7 @@ static void the_papers_experiments_are_built_in(void **state) {
   for (size_t i = 0; ids[i]; i++) {
     hvi_study *s = NULL;
     hvi_error err;
-    check_ok(hvi_study_new(&s, ids[i], &err), &err);
+    check_ok(hvi_study_open(&s, ids[i], NULL, &err), &err);
     assert_string_equal(s->id, ids[i]);
     assert_true(s->builtin);
     hvi_study_free(s);
@@ -285,12 +285,12 @@ static void runs_names_an_experiment(void **state) {
   write_file(mine, "id: other\ntitle: t\nkind: trajectory\nproblem: pennies\nruns: penies\n"
                    "methods: [{label: a, method: gd}]\n");
   check_error(
-      hvi_study_new(&s, mine, &err), HVI_ERROR_INPUT, &err,
+      hvi_study_open(&s, mine, NULL, &err), HVI_ERROR_INPUT, &err,
       "other.yaml:5: runs: there is no experiment 'penies', and no penies.yaml here; did you "
       "mean 'pennies'?");
   assert_null(s);
   write_file(in(*state, "penies.yaml"), "");
-  check_ok(hvi_study_new(&s, in(*state, "other.yaml"), &err), &err);
+  check_ok(hvi_study_open(&s, in(*state, "other.yaml"), NULL, &err), &err);
   hvi_study_free(s);
 }
 
@@ -317,9 +317,9 @@ static void unknown_ids_get_the_nearest(void **state) {
   (void)state;
   hvi_study *s = NULL;
   hvi_error err;
-  assert_int_equal(hvi_study_new(&s, "penies", &err), HVI_ERROR_INPUT);
+  assert_int_equal(hvi_study_open(&s, "penies", NULL, &err), HVI_ERROR_INPUT);
   assert_string_equal(err.text, "unknown experiment 'penies'; did you mean 'pennies'?");
-  assert_int_equal(hvi_study_new(&s, "/no/such/file.yaml", &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_study_open(&s, "/no/such/file.yaml", NULL, &err), HVI_ERROR_IO);
 }
 
 static void a_game_file_lies_beside_its_experiment(void **state) {
@@ -331,7 +331,7 @@ static void a_game_file_lies_beside_its_experiment(void **state) {
   hvi_free(game);
   write_file(in(*state, "mine.yaml"), "id: mine\ntitle: t\nkind: ensemble\nproblem: game.yaml\n"
                                       "methods: [{label: a, method: gd}]\n");
-  check_ok(hvi_study_new(&s, in(*state, "mine.yaml"), &err), &err);
+  check_ok(hvi_study_open(&s, in(*state, "mine.yaml"), NULL, &err), &err);
   const hvi_cell c = {.study = s, .part = &s->parts[0]};
   check_ok(hvi_cell_problem(&p, &c, 0, &err), &err);
   assert_int_equal(p->model->dim, 10);

@@ -121,7 +121,7 @@ static void judge(hvi_claims *claims, const plant *plants, size_t count) {
   const hvi_study_settings settings = {0};
   hvi_table tables[TABLES];
   char text[TABLES][256];
-  check_ok(hvi_study_new(&study, "theory", &err), &err);
+  check_ok(hvi_study_open(&study, "theory", NULL, &err), &err);
   for (size_t i = 0; i < TABLES; i++) fill(&tables[i], text[i], good[i]);
   for (size_t i = 0; i < count; i++) put(tables, &plants[i]);
   *claims = (hvi_claims){0};
@@ -273,7 +273,7 @@ static void grids_have_their_cells(void **state) {
       {9000, 90, 60, 8, 81, 10, 96, 64, 1200, 1200, 120, 4, 24, 12, 126, 4, 300, 400, 40, 132}};
   hvi_study *study;
   hvi_error err;
-  check_ok(hvi_study_new(&study, "theory", &err), &err);
+  check_ok(hvi_study_open(&study, "theory", NULL, &err), &err);
   assert_int_equal(study->part_count, TABLES);
   for (size_t full = 0; full < 2; full++)
     for (size_t i = 0; i < TABLES; i++) {
@@ -423,7 +423,7 @@ static void every_claim_holds(void **state) {
   hvi_claims claims;
   hvi_error err;
   bool stopped;
-  check_ok(hvi_study_new(&study, "theory", &err), &err);
+  check_ok(hvi_study_open(&study, "theory", NULL, &err), &err);
   check_ok(hvi_study_run(&claims, &stopped, study, &(hvi_study_settings){.out = *state}, &err),
            &err);
   assert_int_equal(claims.count, CLAIMS);

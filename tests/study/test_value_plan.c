@@ -163,8 +163,8 @@ static void what_is_tuned_depends_on_the_method(void **state) {
 static void two_views_of_the_same_runs(void **state) {
   (void)state;
   hvi_study *two[2];
-  assert_int_equal(hvi_study_new(&two[0], "offline-gap", NULL), HVI_OK);
-  assert_int_equal(hvi_study_new(&two[1], "offline-error", NULL), HVI_OK);
+  assert_int_equal(hvi_study_open(&two[0], "offline-gap", NULL, NULL), HVI_OK);
+  assert_int_equal(hvi_study_open(&two[1], "offline-error", NULL, NULL), HVI_OK);
   const hvi_part *gap = &two[0]->parts[0], *error = &two[1]->parts[0];
   assert_string_equal(two[1]->runs, two[0]->id);
   assert_memory_equal(&gap->quick, &error->quick, sizeof gap->quick);
@@ -225,7 +225,7 @@ static void tuning_seeds_are_not_reported(void **state) {
   size_t seen = 0;
   for (size_t i = 0; ids[i]; i++) {
     hvi_study *s = NULL;
-    assert_int_equal(hvi_study_new(&s, ids[i], NULL), HVI_OK);
+    assert_int_equal(hvi_study_open(&s, ids[i], NULL, NULL), HVI_OK);
     if (s->parts[0].value) {
       const hvi_study_settings settings = {.full = true};
       seen++;

@@ -312,7 +312,7 @@ static void tuning_names_the_best(void **state) {
   same_csv("tune.csv", in(*state, "grid/tune.csv"), in(*state, "parts/tune.csv"));
   hvi_free(text);
   hvi_study_free(study);
-  check_ok(hvi_study_new(&study, "pennies", &err), &err);
+  check_ok(hvi_study_open(&study, "pennies", NULL, &err), &err);
   check_error(hvi_study_tune(&text, &stopped, study, &s, &err), HVI_ERROR_INPUT, &err,
               "no rates to tune");
   hvi_study_free(study);

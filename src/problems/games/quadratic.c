@@ -141,8 +141,7 @@ static hvi_status make_model(hvi_player *player, draft *t, int g, hvi_error *err
 
 /* z* = g(theta*). Half the spread of the start keeps z* well inside a bounded Z. */
 static hvi_status draw_solution(draft *t, const hvi_model *model, hvi_rng *rng, hvi_error *err) {
-  HVI_OWN double *cache = hvi_alloc_doubles(model->cache);
-  if (!cache) return hvi_error_memory(err, "a quadratic problem");
+  HVI_NEW(double, cache, model->cache, "a quadratic problem", err);
   hvi_rng_fill_normal(rng, 0.0, 0.5, t->d, t->work);
   hvi_rng_fill_normal(rng, 0.0, 1.0, t->d, t->theta0);
   model->ops->eval(model, cache, t->work, t->z);

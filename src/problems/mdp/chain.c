@@ -98,8 +98,7 @@ static hvi_status draw_blocks(hvi_mdp *m, uint64_t seed, uint64_t instance, hvi_
   if (n < 2 || n > DENSE_STATES)
     return hvi_error_input(err, "chain: states = %zu; kind=blocks is dense and takes 2 to %d", n,
                            (int)DENSE_STATES);
-  m->P = hvi_alloc_doubles(n * n);
-  if (!m->P) return hvi_error_memory(err, "the transitions");
+  HVI_TRY(hvi_new(&m->P, n * n, "the transitions", err));
   hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);
   hvi_rng_fill_uniform(&rng, 0.0, 1.0, n * n, m->P);
   for (size_t i = 0; i < n; i++) {

@@ -208,8 +208,7 @@ static hvi_status check_classes(const hvi_mdp *m, hvi_error *err) {
   const size_t n = m->n;
   if (n >= unseen)
     return hvi_error_input(err, "%zu states are too many; at most %u", n, unseen - 1);
-  HVI_OWN search_state *at = hvi_alloc(n, sizeof *at);
-  if (!at) return hvi_error_memory(err, "the classes of states");
+  HVI_NEW(search_state, at, n, "the classes of states", err);
   search s = {.m = m, .at = at};
   for (size_t i = 0; i < n; i++) at[i].order = at[i].component = unseen;
   for (uint32_t i = 0; i < n; i++)

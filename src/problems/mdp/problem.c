@@ -170,8 +170,7 @@ static void free_evaluation(hvi_problem *p) {
  * projected fixed point F is orthogonal to u, and to 1 only if that is among the values. */
 static hvi_status find_mode(evaluation *e, hvi_error *err) {
   const hvi_mdp *m = e->mdp;
-  HVI_OWN double *theta = hvi_alloc_doubles(m->d);
-  if (!theta) return hvi_error_memory(err, "a slow mode");
+  HVI_NEW(double, theta, m->d, "a slow mode", err);
   for (size_t i = 0; i < m->n; i++) e->mode_f[i] = 1.0;
   HVI_TRY(hvi_mdp_project(m, e->mode_f, theta, err));
   hvi_mdp_values(m, theta, e->mode);

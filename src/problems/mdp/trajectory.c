@@ -133,16 +133,31 @@ static void digest(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   factor(t, s);
 }
 
+/* The means over all transitions so far, x the last. */
+static void absorb(hvi_trajectory_sample *s, const hvi_transition *x) {
+  const double share = 1.0 / (double)s->count;
+  double *D = hvi_sample_D(s), *C = hvi_sample_C(s, x->d), *r = hvi_sample_r(s, x->d);
+  for (size_t i = 0; i < x->d; i++) {
+    const double a = x->now[i];
+    for (size_t j = 0; j < x->d; j++) {
+      double *to_D = D + i * x->d + j, *to_C = C + i * x->d + j;
+      *to_D += share * (a * x->now[j] - *to_D);
+      *to_C += share * (a * (x->now[j] - x->gamma * x->next[j]) - *to_C);
+    }
+    r[i] += share * (a * x->reward - r[i]);
+  }
+}
+
+/* One number a transition, and one before for the first state, which is uniform. */
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
   (void)theta;
   const hvi_trajectory *t = trajectory(p);
   hvi_trajectory_sample *s = sample;
-  if (s->count == 0) s->to = hvi_trajectory_start(t, rng);
+  if (s->count++ == 0) s->to = (size_t)(hvi_rng_uniform(rng) * (double)t->states);
   s->from = s->to;
-  s->to = hvi_trajectory_next(t, s->from, rng);
-  s->count++;
+  s->to = hvi_alias_next(&t->alias, s->from, hvi_rng_uniform(rng));
   const hvi_transition x = hvi_trajectory_transition(t, s);
-  hvi_means_absorb(&x, s->count, hvi_sample_D(s), hvi_sample_C(s, t->d), hvi_sample_r(s, t->d));
+  absorb(s, &x);
   digest(t, s);
 }
 

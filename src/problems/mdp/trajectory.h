@@ -4,11 +4,9 @@
  */
 #pragma once
 
-#include "problems/mdp/learners.h"
 #include "problems/single.h"
 
 #include <hvi/mdp.h>
-#include <hvi/rng.h>
 
 /*
  * Drawing the successor of a state in constant time, from tables made once (the alias method:
@@ -66,7 +64,6 @@ typedef struct hvi_trajectory {
 
 /* td0, td-lambda, lstd, tdc, gtd2, residual-gradient, NULL. */
 extern const hvi_rule *const hvi_trajectory_rule_list[];
-extern const hvi_rule hvi_trajectory_lstd;
 
 /* NULL when the problem is not one along a trajectory. */
 const hvi_trajectory *hvi_trajectory_of(const hvi_problem *p);
@@ -87,17 +84,16 @@ static inline const double *hvi_trajectory_row(const hvi_trajectory *t, size_t s
   return t->phi ? t->phi + state * t->d : t->unit + (t->states - 1 - state);
 }
 
-/* The last transition, as the learners see it. */
+/* The last transition. */
+typedef struct hvi_transition {
+  size_t d;
+  double gamma;
+  const double *now, *next; /* [d] phi, phi' */
+  double reward;
+} hvi_transition;
+
 static inline hvi_transition hvi_trajectory_transition(const hvi_trajectory *t,
                                                        const hvi_trajectory_sample *s) {
   return (hvi_transition){t->d, t->gamma, hvi_trajectory_row(t, s->from),
-                          hvi_trajectory_row(t, s->to), t->reward + s->from};
-}
-
-/* The first state, uniform; the next one. One draw each. */
-static inline size_t hvi_trajectory_start(const hvi_trajectory *t, hvi_rng *rng) {
-  return (size_t)(hvi_rng_uniform(rng) * (double)t->states);
-}
-static inline size_t hvi_trajectory_next(const hvi_trajectory *t, size_t state, hvi_rng *rng) {
-  return hvi_alias_next(&t->alias, state, hvi_rng_uniform(rng));
+                          hvi_trajectory_row(t, s->to), t->reward[s->from]};
 }

@@ -137,8 +137,7 @@ static void correct(hvi_mdp *m, double *x, double *work) {
 }
 
 static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
-  HVI_OWN double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
-  if (!work) return hvi_error_memory(err, "the stationary law");
+  HVI_NEW(double, work, 2 * m->n + hvi_bicgstab_work(m->n), "the stationary law", err);
   for (size_t i = 0; i < m->n; i++) m->law[i] = 1.0 / (double)m->n;
   double change = power(m, m->law, work, POWER_STEPS);
   for (int k = 0; k < ROUNDS && !(change <= acceptable); k++) {
@@ -261,8 +260,7 @@ static hvi_status find_coordinates(hvi_mdp *m, hvi_error *err) {
   if (d > m->n)
     return hvi_error_input(err, "the features lack full column rank: %zu columns on %zu states", d,
                            m->n);
-  HVI_OWN double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d);
-  if (!work) return hvi_error_memory(err, "the features' Gram matrix");
+  HVI_NEW(double, work, m->n + 2 * BLOCK * d + 2 * d, "the features' Gram matrix", err);
   double *rows = work + m->n;
   accumulate(m->gram, m, 0.0, rows);
   HVI_TRY(factor_gram(m->factor, m->gram, rows, rows + d, d, err));
@@ -314,8 +312,7 @@ static hvi_status values_by_elimination(const hvi_mdp *m, size_t width, double *
 
 static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
   const hvi_linear_map map = {m->n, m->n, apply, NULL, m};
-  HVI_OWN double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
-  if (!work) return hvi_error_memory(err, "the values");
+  HVI_NEW(double, work, hvi_bicgstab_work(m->n), "the values", err);
   hvi_vec_copy(v, m->reward, m->n);
   hvi_bicgstab_solve(v, &map, m->reward, 1e-15, MOST_PRODUCTS, work);
   const double error = error_of(m, v, work);
@@ -373,8 +370,7 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
     hvi_vec_copy(theta, z, m->n);
     return HVI_OK;
   }
-  HVI_OWN double *work = hvi_alloc_doubles(2 * m->n + m->d);
-  if (!work) return hvi_error_memory(err, "a projection");
+  HVI_NEW(double, work, 2 * m->n + m->d, "a projection", err);
   double *rest = work + m->n, *g = rest + m->n;
   correlate(theta, m, z, work);
   solve_gram(m, theta);
@@ -390,8 +386,7 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
 hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double *theta,
                            hvi_error *err) {
   const size_t n = m->n;
-  HVI_OWN double *work = hvi_alloc_doubles(3 * n + m->d);
-  if (!work) return hvi_error_memory(err, "the measures");
+  HVI_NEW(double, work, 3 * n + m->d, "the measures", err);
   double *z = work, *tz = z + n, *scaled = tz + n, *g = scaled + n;
   *out = (hvi_mdp_measures){.to_fixed_point = hvi_mdp_distance2(m, theta, m->fixed_point)};
   hvi_mdp_values(m, theta, z);

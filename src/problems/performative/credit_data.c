@@ -86,8 +86,7 @@ static hvi_status find_columns(size_t at[COLUMNS], const hvi_table *t, const cha
 
 /* Room for so many rows, in one block. */
 static hvi_status allocate(hvi_credit_data *data, size_t rows, hvi_error *err) {
-  data->x = hvi_alloc_doubles(rows * (WIDTH + 1) + (size_t)WIDTH * WIDTH);
-  if (!data->x) return hvi_error_memory(err, "credit records");
+  HVI_TRY(hvi_new(&data->x, rows * (WIDTH + 1) + (size_t)WIDTH * WIDTH, "credit records", err));
   data->y = data->x + rows * WIDTH;
   data->product = data->y + rows;
   return HVI_OK;

@@ -80,8 +80,7 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
                           hvi_error *err) {
   const linear *l = (const linear *)p;
   const size_t n = p->model->out;
-  HVI_OWN double *work = hvi_alloc_doubles(2 * n + p->model->cache);
-  if (!work) return hvi_error_memory(err, "measuring a deployment");
+  HVI_NEW(double, work, 2 * n + p->model->cache, "measuring a deployment", err);
   p->model->ops->eval(p->model, work + 2 * n, theta, work);
   operate(p, NULL, theta, work, work + n);
   out->loss_before = 0.5 * hvi_vec_dist2(work, l->b, n);
@@ -108,8 +107,7 @@ static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_
       M[j * n + i] = -M[i * n + j];
     }
   }
-  HVI_OWN double *s = hvi_alloc_doubles(n);
-  if (!s) return hvi_error_memory(err, "a matrix");
+  HVI_NEW(double, s, n, "a matrix", err);
   HVI_TRY(hvi_dense_singular_values(s, M, n, n, err));
   hvi_vec_scale(M, 1.0 / s[0], n * n);
   return HVI_OK;

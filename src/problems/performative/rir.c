@@ -19,12 +19,9 @@
  *
  *   a_k = W_k x,  h_k = max(a_k, a_k / 100),  z = (1 - delta) sigmoid(w'h + c),   k = 1 .. 8
  *
- * and theta = {W[8][11], w[8], c}. Rows are worked on in blocks of LANES, features across, so that
- * every inner loop runs over the lanes of a block and becomes SIMD code; the last block is filled up
- * with copies that count for nothing.
+ * and theta = {W[8][11], w[8], c}.
  */
 #include "base/base.h"
-#include "num/simd_exp.h"
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/credit.h"
@@ -47,7 +44,7 @@ const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_optio
     {0}}};
 /* clang-format on */
 
-enum { LANES = 16, WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN, DIM = HVI_RIR_DIM };
+enum { WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN, DIM = HVI_RIR_DIM };
 enum { SECOND = HIDDEN * WIDTH, LAST = SECOND + HIDDEN }; /* where w and c stand in theta */
 
 typedef struct rir {
@@ -60,159 +57,96 @@ typedef struct rir {
   uint32_t *partners;                /* [n] whose features those get that are resampled in it */
 } rir;
 
-/* A block of rows, and what the network makes of it. */
-typedef struct batch {
-  double x[WIDTH][LANES];
-  double h[HIDDEN][LANES];
-  double bend[HIDDEN][LANES]; /* dh/da: 1 or 1/100 */
-  double z[LANES], slope[LANES];
-} batch;
+/* A row, and what the network makes of it. */
+typedef struct pass {
+  double x[WIDTH];
+  double h[HIDDEN], bend[HIDDEN]; /* dh/da: 1 or 1/100 */
+  double z, slope;                /* dz/d(w'h + c) */
+} pass;
 
-/* A cache: {the sample's address | slopes and hidden units of the blocks | the lot's sources} */
-static size_t block_count(const rir *r) { return (r->data.rows + LANES - 1) / LANES; }
-
-static double *block_cache(double *cache, size_t b) { return cache + 1 + b * (1 + HIDDEN) * LANES; }
+/* A cache: {the sample's address | the rows as eval found them | the lot's sources} */
+static pass *cached_rows(double *cache) { return (pass *)(void *)(cache + 1); }
 
 static uint32_t *own_sources(const rir *r, double *cache) {
-  return (uint32_t *)(void *)block_cache(cache, block_count(r));
+  return (uint32_t *)(void *)(cached_rows(cache) + r->data.rows);
 }
 
-static const uint32_t *bound_sources(const rir *r, double *cache) {
-  const uint32_t *source = hvi_single_sample(cache);
-  return source ? source : own_sources(r, cache);
+/* a[k] = sum_j W[k][j] x[j] */
+static void first_layer(double a[HIDDEN], const double *W, const pass *t) {
+  for (size_t k = 0; k < HIDDEN; k++) a[k] = hvi_vec_dot(W + k * WIDTH, t->x, WIDTH);
 }
 
-/* Rows of block b; source NULL: everybody has his own features. */
-static void gather(batch *t, const rir *r, const uint32_t *source, size_t b) {
-  for (size_t l = 0; l < LANES; l++) {
-    const size_t row = b * LANES + l < r->data.rows ? b * LANES + l : r->data.rows - 1;
-    const double *x = r->data.x + row * WIDTH;
-    for (size_t j = 0; j < WIDTH; j++) t->x[j][l] = x[j];
-    if (!source) continue;
-    const double *other = r->data.x + source[row] * WIDTH;
-    for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
-      t->x[hvi_credit_strategic[k]][l] = other[hvi_credit_strategic[k]];
-  }
-}
-
-static void bend_of(batch *t) {
-  for (size_t k = 0; k < HIDDEN; k++)
-    for (size_t l = 0; l < LANES; l++) t->bend[k][l] = t->h[k][l] < 0.0 ? 0.01 : 1.0;
-}
-
-/* out[k] = sum_j W[k][j] x[j] */
-static void first_layer(double out[HIDDEN][LANES], const double *W, const batch *t) {
-  for (size_t k = 0; k < HIDDEN; k++) {
-    double a[LANES] = {0.0};
-    for (size_t j = 0; j < WIDTH; j++)
-      for (size_t l = 0; l < LANES; l++) a[l] += W[k * WIDTH + j] * t->x[j][l];
-    for (size_t l = 0; l < LANES; l++) out[k][l] = a[l];
-  }
-}
-
-static void forward(batch *t, const rir *r, const double *theta) {
-  const double top = 1.0 - r->delta;
+/* Row i through the network; source NULL: everybody has his own features. */
+static void forward(pass *t, const rir *r, const uint32_t *source, size_t i, const double *theta) {
+  const double top = 1.0 - r->delta, *other = r->data.x + (source ? source[i] : i) * WIDTH;
+  hvi_vec_copy(t->x, r->data.x + i * WIDTH, WIDTH);
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
+    t->x[hvi_credit_strategic[k]] = other[hvi_credit_strategic[k]];
   first_layer(t->h, theta, t);
-  bend_of(t);
-  double a[LANES];
-  for (size_t l = 0; l < LANES; l++) a[l] = theta[LAST];
+  double a = theta[LAST];
   for (size_t k = 0; k < HIDDEN; k++) {
-    for (size_t l = 0; l < LANES; l++) {
-      t->h[k][l] *= t->bend[k][l];
-      a[l] += theta[SECOND + k] * t->h[k][l];
-    }
+    t->bend[k] = t->h[k] < 0.0 ? 0.01 : 1.0;
+    t->h[k] *= t->bend[k];
+    a += theta[SECOND + k] * t->h[k];
   }
-  for (size_t l = 0; l < LANES; l++) {
-    const double e = hvi_simd_exp(-fabs(a[l])), small = e / (1.0 + e);
-    const double s = a[l] < 0.0 ? small : 1.0 - small;
-    t->z[l] = top * s;
-    t->slope[l] = top * s * (1.0 - s);
-  }
+  const double e = exp(-fabs(a)), small = e / (1.0 + e), s = a < 0.0 ? small : 1.0 - small;
+  t->z = top * s;
+  t->slope = top * s * (1.0 - s);
 }
 
-static size_t lanes_of(const rir *r, size_t b) {
-  const size_t left = r->data.rows - b * LANES;
-  return left < LANES ? left : LANES;
-}
-
-/* z on the rows as `source` mixes them; keeps what the products need when there is a cache. */
-static void run(const rir *r, double *cache, const uint32_t *source, const double *theta,
-                double *z) {
-  batch t;
-  for (size_t b = 0; b < block_count(r); b++) {
-    gather(&t, r, source, b);
-    forward(&t, r, theta);
-    hvi_vec_copy(z + b * LANES, t.z, lanes_of(r, b));
-    if (!cache) continue;
-    double *keep = block_cache(cache, b);
-    hvi_vec_copy(keep, t.slope, LANES);
-    memcpy(keep + LANES, t.h, sizeof t.h);
+/* z on the base data. */
+static void predict(const rir *r, const double *theta, double *z) {
+  pass t;
+  for (size_t i = 0; i < r->data.rows; i++) {
+    forward(&t, r, NULL, i, theta);
+    z[i] = t.z;
   }
 }
 
 static void eval(const hvi_model *base, double *cache, const double *theta, double *z) {
   const rir *r = hvi_single_of(base);
-  const uint32_t *source = bound_sources(r, cache);
-  uint32_t *own = own_sources(r, cache);
-  if (source == own) {
-    run(r, NULL, NULL, theta, z);
+  const uint32_t *source = hvi_single_sample(cache);
+  pass *rows = cached_rows(cache);
+  if (!source) {
+    uint32_t *own = own_sources(r, cache);
+    predict(r, theta, z);
     /* row i is resampled when its uniform number is below z_i + delta */
     for (size_t i = 0; i < r->data.rows; i++)
       own[i] = r->lot[i] < z[i] + r->delta ? r->partners[i] : (uint32_t)i;
+    source = own;
   }
-  run(r, cache, source, theta, z);
-}
-
-/* The block's rows and what eval kept of them. */
-static void recall(batch *t, const rir *r, double *cache, size_t b) {
-  const double *keep = block_cache(cache, b);
-  gather(t, r, bound_sources(r, cache), b);
-  hvi_vec_copy(t->slope, keep, LANES);
-  memcpy(t->h, keep + LANES, sizeof t->h);
-  bend_of(t);
+  for (size_t i = 0; i < r->data.rows; i++) {
+    forward(&rows[i], r, source, i, theta);
+    z[i] = rows[i].z;
+  }
 }
 
 static void vjp(const hvi_model *base, double *cache, const double *theta, const double *u,
                 double *out) {
   const rir *r = hvi_single_of(base);
-  double sums[DIM][LANES];
-  memset(sums, 0, sizeof sums);
-  batch t;
-  for (size_t b = 0; b < block_count(r); b++) {
-    double g[LANES] = {0.0};
-    recall(&t, r, cache, b);
-    hvi_vec_copy(g, u + b * LANES, lanes_of(r, b));
-    for (size_t l = 0; l < LANES; l++) g[l] *= t.slope[l], sums[LAST][l] += g[l];
+  hvi_vec_zero(out, DIM);
+  for (size_t i = 0; i < r->data.rows; i++) {
+    const pass *t = &cached_rows(cache)[i];
+    const double g = u[i] * t->slope;
+    out[LAST] += g;
     for (size_t k = 0; k < HIDDEN; k++) {
-      double d[LANES];
-      for (size_t l = 0; l < LANES; l++) {
-        sums[SECOND + k][l] += g[l] * t.h[k][l];
-        d[l] = g[l] * theta[SECOND + k] * t.bend[k][l];
-      }
-      for (size_t j = 0; j < WIDTH; j++)
-        for (size_t l = 0; l < LANES; l++) sums[k * WIDTH + j][l] += d[l] * t.x[j][l];
+      out[SECOND + k] += g * t->h[k];
+      hvi_vec_add(out + k * WIDTH, g * theta[SECOND + k] * t->bend[k], t->x, WIDTH);
     }
-  }
-  for (size_t i = 0; i < DIM; i++) {
-    out[i] = 0.0;
-    for (size_t l = 0; l < LANES; l++) out[i] += sums[i][l];
   }
 }
 
 static void jvp(const hvi_model *base, double *cache, const double *theta, const double *v,
                 double *out) {
   const rir *r = hvi_single_of(base);
-  batch t;
-  double tangent[HIDDEN][LANES], a[LANES];
-  for (size_t b = 0; b < block_count(r); b++) {
-    recall(&t, r, cache, b);
-    first_layer(tangent, v, &t);
-    for (size_t l = 0; l < LANES; l++) a[l] = v[LAST];
+  double tangent[HIDDEN];
+  for (size_t i = 0; i < r->data.rows; i++) {
+    const pass *t = &cached_rows(cache)[i];
+    double a = v[LAST];
+    first_layer(tangent, v, t);
     for (size_t k = 0; k < HIDDEN; k++)
-      for (size_t l = 0; l < LANES; l++)
-        a[l] += v[SECOND + k] * t.h[k][l] + theta[SECOND + k] * t.bend[k][l] * tangent[k][l];
-    for (size_t l = 0; l < LANES; l++) a[l] *= t.slope[l];
-    hvi_vec_copy(out + b * LANES, a, lanes_of(r, b));
+      a += v[SECOND + k] * t->h[k] + theta[SECOND + k] * t->bend[k] * tangent[k];
+    out[i] = a * t->slope;
   }
 }
 
@@ -228,7 +162,7 @@ void hvi_rir_predict(const hvi_model *base, const double *theta, bool deployed, 
   if (deployed)
     eval(base, cache, theta, z);
   else
-    run(r, NULL, NULL, theta, z);
+    predict(r, theta, z);
 }
 
 static const hvi_model_ops model_ops = {
@@ -246,16 +180,12 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
   const rir *r = (const rir *)p;
   uint32_t *source = sample;
-  batch t;
-  for (size_t b = 0; b < block_count(r); b++) {
-    gather(&t, r, NULL, b);
-    forward(&t, r, theta);
-    for (size_t l = 0; l < lanes_of(r, b); l++) {
-      const size_t i = b * LANES + l;
-      const bool resampled = hvi_rng_uniform(rng) < t.z[l] + r->delta;
-      const uint32_t other = draw_row(r, rng);
-      source[i] = resampled ? other : (uint32_t)i;
-    }
+  pass t;
+  for (size_t i = 0; i < r->data.rows; i++) {
+    forward(&t, r, NULL, i, theta);
+    const bool resampled = hvi_rng_uniform(rng) < t.z + r->delta;
+    const uint32_t other = draw_row(r, rng);
+    source[i] = resampled ? other : (uint32_t)i;
   }
 }
 
@@ -291,8 +221,7 @@ static void score(const rir *r, const double *z, double *loss, double *accuracy)
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
   const rir *r = (const rir *)p;
-  HVI_OWN double *work = hvi_alloc_doubles(p->model->out + p->model->cache);
-  if (!work) return hvi_error_memory(err, "measuring a deployment");
+  HVI_NEW(double, work, p->model->out + p->model->cache, "measuring a deployment", err);
   double *z = work, *cache = work + p->model->out;
   hvi_rir_predict(p->model, theta, false, z, cache);
   score(r, z, &out->loss_before, &out->accuracy_before);
@@ -336,7 +265,7 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   r->one.owned[0] = r->data.x;
   const size_t n = r->data.rows;
   hvi_single_init(&r->one, &rir_ops, &model_ops, DIM, n,
-                  1 + block_count(r) * (1 + HIDDEN) * LANES + (n + 1) / 2);
+                  1 + n * (sizeof(pass) / sizeof(double)) + (n + 1) / 2);
   double *partners;
   if (!hvi_alloc_arrays({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
                         {&partners, (n + 1) / 2}))

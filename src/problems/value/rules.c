@@ -17,7 +17,7 @@
  * With `adam`, theta and w move by Adam's rule (0.9, 0.999, 1e-8) along these directions.
  */
 #include "base/base.h"
-#include "num/bulk.h"
+#include "num/adam.h"
 #include "num/vec.h"
 #include "problems/value/value.h"
 
@@ -119,7 +119,7 @@ static void ascend(const hvi_rule_settings *s, const workspace *k, double *x, co
                                 .rate = -h / (1.0 - k->head[1]),
                                 .scale = 1.0 / (1.0 - k->head[2]),
                                 .keep = 1.0};
-  hvi_bulk_best()->adam(k->scratch, moments, moments + d, x, g, &rates, d);
+  hvi_adam_update(k->scratch, moments, moments + d, x, g, &rates, d);
   hvi_vec_copy(x, k->scratch, d);
 }
 

@@ -70,7 +70,7 @@ static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_
 }
 
 void hvi_value_prepare(const hvi_value *v, float *scratch, const double *theta) {
-  hvi_bulk_best()->narrow(scratch, theta, v->net->dim);
+  for (size_t i = 0; i < v->net->dim; i++) scratch[i] = (float)theta[i];
   hvi_net_prepare(v->net, scratch);
 }
 
@@ -119,8 +119,7 @@ hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, cons
                              size_t rows, double *values, hvi_error *err) {
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, rows ? (const void *)obs : theta, err));
-  HVI_OWN float *scratch = hvi_alloc(hvi_value_scratch(v), sizeof *scratch);
-  if (!scratch) return hvi_error_memory(err, "values");
+  HVI_NEW(float, scratch, hvi_value_scratch(v), "values", err);
   hvi_value_forward(v, scratch, theta, obs, NULL, rows, values);
   return HVI_OK;
 }

@@ -119,9 +119,8 @@ static void make_data(void *context) {
 hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const char *xml,
                            hvi_error *err) {
   *model = NULL;
-  HVI_OWN hvi_mujoco_model *made = hvi_alloc(1, sizeof *made);
-  HVI_OWN mjVFS *vfs = hvi_alloc(1, sizeof *vfs);
-  if (!made || !vfs) return hvi_error_memory(err, "a MuJoCo model");
+  HVI_NEW(hvi_mujoco_model, made, 1, "a MuJoCo model", err);
+  HVI_NEW(mjVFS, vfs, 1, "a MuJoCo model", err);
   work w = {.vfs = vfs, .xml = xml};
   errno = 0;
   hvi_status status = hvi_mujoco_guard(load, &w, w.text, sizeof w.text);

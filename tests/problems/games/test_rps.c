@@ -74,6 +74,16 @@ static void shipped_file_is_instance_zero(void **state) {
   hvi_problem_free(q);
 }
 
+/* The one that experiments/rps.yaml chooses. */
+static void shipped_game_is_draw_53_of_seed_1(void **state) {
+  (void)state;
+  hvi_problem *p = make("rps", NULL, 0, 0, 0), *q = make("rps", NULL, 0, 1, 53);
+  assert_int_equal(p->model->dim, q->model->dim);
+  for (size_t i = 0; i < p->model->dim; i++) check_near(p->theta0[i], q->theta0[i], 0.0);
+  hvi_problem_free(p);
+  hvi_problem_free(q);
+}
+
 /* A weight of 1 in the file's place must not change more than the regulariser. */
 static void weight_of_the_file_can_be_set(void **state) {
   (void)state;
@@ -136,6 +146,7 @@ int main(void) {
       cmocka_unit_test(constants_are_the_known_ones),
       cmocka_unit_test(zero_plays_the_solution),
       cmocka_unit_test(shipped_file_is_instance_zero),
+      cmocka_unit_test(shipped_game_is_draw_53_of_seed_1),
       cmocka_unit_test(weight_of_the_file_can_be_set),
       cmocka_unit_test(printed_signs_are_not_monotone),
       cmocka_unit_test(softmax_has_no_lower_bound),
