@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define HVI_VERSION_MAJOR 0
-#define HVI_VERSION_MINOR 1
+#define HVI_VERSION_MINOR 2
 #define HVI_VERSION_PATCH 0
 
 /* "major.minor.patch" of the library in use, which may be newer than the headers. */
