@@ -17,13 +17,11 @@ struct progress {
   unsigned arrived; /* tiles whose loss is there */
 };
 
-/* Bits of the largest numbers, without signs, of what products read: inputs, parameters, a direction, u,
- * H_l and D_l or T_l. Those of parameters are the largest since the descent began. Halves of weights are
- * scaled by what it was before they were made: those that the next pass forward reads, and those that
- * the pass backward does. */
+/* Bits of the largest numbers, without signs, of what products read: inputs, parameters, a direction, H_l
+ * and D_l or T_l. Those of parameters are the largest since the descent began. Halves of weights are scaled
+ * by what it was before they were made. */
 struct magnitudes {
-  unsigned x, theta, direction, u;
-  unsigned made, kept;
+  unsigned x, theta, direction, made;
   unsigned h[HVI_DEVICE_MOST_LAYERS + 1], d[HVI_DEVICE_MOST_LAYERS + 1];
 };
 
@@ -45,7 +43,7 @@ struct gpu_job {
   float *gradient;                        /* [numbers] pull */
   float *slot;                            /* gpu/plan.h */
   char *x_halves, *weight_halves;         /* of inputs and of hidden layers' weights, or NULL, */
-  float *outputs;                         /* and of the slot, what comes of them (gpu/plan.h) */
+  float *scales;                          /* and what halves of the slot are to be multiplied by */
   progress *state;
   magnitudes *tops;
   host_side host;
@@ -94,13 +92,13 @@ void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind)
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
-/* hopper.cu and halves.cu: the same where values are halves. */
-void hvi_gpu_forward_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);
-void hvi_gpu_backward_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);
+/* Where values are halves: halves.cu, what new jobs bring; passes.cu, all layers and the head, forward and,
+ * where slopes are wanted, backward; gradients.cu, the parts' sums. */
 void hvi_gpu_split(const launch *l, const hvi_device_shape *s);
-void hvi_gpu_outputs_halves(const launch *l, const hvi_device_shape *s);
-void hvi_gpu_head_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);
-cudaError_t hvi_gpu_allow_memory_halves(void);
+void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind);
+cudaError_t hvi_gpu_allow_passes(void);
+cudaError_t hvi_gpu_allow_gradients(void);
 
 /* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
 cudaError_t hvi_gpu_allow_memory(void);
@@ -123,11 +121,7 @@ struct layer {
   size_t weight, bias;   /* where W_l and b_l begin */
   size_t numbers;        /* of all layers */
   size_t below, here;    /* numbers of a row in the values H before H_{l-1}, and before H_l, */
-  size_t all;            /* and in all of them */
-  size_t halves;         /* bytes before those of W_l */
-  size_t above;          /* where W_{l+1} begins */
-  int before, after;     /* widths of layers l - 2 and l + 1 */
-  bool last;             /* of the hidden layers */
+  size_t all, sums;      /* and before D_1 and the sums */
   hvi_activation activation;
 };
 
@@ -139,14 +133,9 @@ static inline layer layer_of(const hvi_device_shape *s, hvi_gpu_form form, int l
   y.weight = hvi_device_weight(s, l - 1), y.bias = hvi_device_bias(s, l - 1);
   y.numbers = hvi_device_numbers(s);
   const size_t rows = hvi_gpu_lead_rows(form, 1);
+  y.all = hvi_gpu_slopes(s, form, 1) / rows, y.sums = hvi_gpu_sums(s, form, 1) / rows;
   y.below = l > 1 ? hvi_gpu_values(s, form, 1, l - 1) / rows : 0;
   y.here = hvi_gpu_values(s, form, 1, l) / rows;
-  y.all = hvi_gpu_values(s, form, 1, s->layer_count) / rows;
-  y.last = l + 1 == (int)s->layer_count;
-  y.halves = l < (int)s->layer_count ? hvi_gpu_weight_halves(s, l - 1) : 0;
-  y.above = hvi_device_weight(s, l);
-  y.before = l > 1 ? (int)s->width[l - 2] : 0;
-  y.after = l < (int)s->layer_count ? (int)s->width[l + 1] : 0;
   y.activation = s->activation;
   return y;
 }
@@ -170,7 +159,7 @@ __device__ inline float *slopes_below(const gpu_job &j, const layer &y) {
   return j.slot + j.lead_rows * (y.all + y.below);
 }
 __device__ inline float *sums_of(const gpu_job &j, const layer &y, int part) {
-  return j.slot + 2 * j.lead_rows * y.all + part * y.numbers;
+  return j.slot + j.lead_rows * y.sums + part * y.numbers;
 }
 __device__ inline float *head_sums_of(const gpu_job &j, const layer &y, int tile) {
   return sums_of(j, y, j.parts) + tile * (y.lead_in + y.lead_out);
@@ -179,10 +168,18 @@ __device__ inline double *losses_of(const gpu_job &j, const layer &y) {
   return (double *)head_sums_of(j, y, j.head_tiles);
 }
 
+/* What a row's loss needs beside its output. */
+struct row_needs {
+  double target, weight, linear;
+};
+__device__ inline row_needs needs_of(const gpu_job &j, int row) {
+  return {j.target[row], j.weight[row], j.linear ? j.linear[row] : 0.0};
+}
+
 /* u of a row, and its share of the loss. */
-__device__ inline double row_loss(const gpu_job &j, int row, float y, float *u) {
-  const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
-  const double linear = j.linear ? j.linear[row] : 0.0;
+__device__ inline double row_loss(const gpu_job &j, const row_needs &needs, float y, float *u) {
+  const double r = j.shift + j.scale * (double)y - needs.target, w = needs.weight;
+  const double linear = needs.linear;
   *u = (float)(j.scale * (w * r + linear));
   return 0.5 * w * r * r + linear * r;
 }
@@ -202,7 +199,6 @@ __device__ inline void decide(const gpu_job &j, double loss) {
   const bool free = j.goal == -INFINITY || p.steps < j.at_least;
   p.going = p.steps < j.most && (free || loss > j.goal);
   if (!p.going) return;
-  j.tops->kept = j.tops->made;
   j.tops->made = j.tops->theta;
   p.steps++;
   p.power[0] *= j.beta1;
@@ -214,23 +210,23 @@ __device__ inline void decide(const gpu_job &j, double loss) {
   p.lr *= j.lr_factor;
 }
 
-/* A piece of a network's rows has its loss, thread 0's. The last of its blocks to arrive adds them in a
- * fixed order and decides. For all threads of the block. */
+/* A piece of a network's rows has its loss, lane 0's. The last of them to arrive adds them in a fixed order
+ * and decides. For one warp of a block. */
 __device__ inline void arrive(const gpu_job &j, double *losses, int piece, int pieces,
                               double loss) {
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
+  const int lane = threadIdx.x % 32;
+  unsigned before = 0;
+  if (lane == 0) {
     losses[piece] = loss;
     __threadfence();
-    last = atomicAdd(&j.state->arrived, 1u) + 1 == (unsigned)pieces;
+    before = atomicAdd(&j.state->arrived, 1u);
     __threadfence();
   }
-  __syncthreads();
-  if (!last || threadIdx.x >= 32) return;
+  if (__shfl_sync(~0u, before, 0) + 1 != (unsigned)pieces) return;
   double sum = 0.0;
-  for (int i = threadIdx.x; i < pieces; i += 32) sum += __ldcg(losses + i);
+  for (int i = lane; i < pieces; i += 32) sum += __ldcg(losses + i);
   sum = warp_sum(sum);
-  if (threadIdx.x == 0) decide(j, sum);
+  if (lane == 0) decide(j, sum);
 }
 
 /* The largest of a warp's numbers without signs into *top, by its bits, which are in the same order. */

@@ -11,12 +11,12 @@
  *
  * Scales. A number below 2^15 / 2^k is left with an absolute error of 2^-25, and with full 22 bits if it is
  * above 1/8; so the largest of a matrix may lie anywhere between 2^5 and 2^15, and a bound will do in its
- * place. With |W| the largest of the parameters and n the terms of a sum,
+ * place. With |W| the largest of the parameters, n the terms of a sum, and the largest of 64 rows elsewhere,
  *
- *   |H_l| <= n |W| |H_{l-1}| + |W|,   |D_{l-1}| <= n |W| |D_l|,   |D_L| <= |u| |W|,
+ *   |H_l| <= n |W| |H_{l-1}| + |W|,   |D_{l-1}| <= n |W| |D_l|,   |D_L| <= |u| |W|.
  *
- * where the largest number on the right has been found by the kernel that wrote it. Weights are scaled by
- * the largest before the step that makes them, with room for 2^8 times as much.
+ * So each 64 rows of values and of slopes have a scale of their own. Weights are scaled by the largest before
+ * the step that makes them, with room for 2^8 times as much.
  */
 #pragma once
 
@@ -24,7 +24,7 @@
 
 #include <cuda_fp16.h>
 
-enum { BLOCK = 64, ROW_BYTES = 128, PIECE = 16 };
+enum { BLOCK = HVI_GPU_HALVES, ROW_BYTES = 128, PIECE = 16, WIDEST = HVI_GPU_WIDEST };
 
 struct halves {
   char *high;
@@ -45,47 +45,71 @@ __device__ inline size_t half_at(const halves &x, int row, int column) {
   return ((size_t)(column / BLOCK) * x.rows + row) * ROW_BYTES + piece * PIECE + column % 8 * 2;
 }
 
-__device__ inline halves inputs_halves(const gpu_job &j, const layer &y) {
-  char *at = y.l == 1 ? j.x_halves : (char *)(j.slot + j.lead_rows * y.below);
-  return halves_at(at, j.rows, y.in);
-}
-__device__ inline halves values_halves(const gpu_job &j, const layer &y) {
-  return halves_at((char *)(j.slot + j.lead_rows * y.here), j.rows, y.out);
-}
-__device__ inline halves slopes_halves(const gpu_job &j, const layer &y) {
-  return halves_at((char *)(j.slot + j.lead_rows * (y.all + y.here)), j.rows, y.out);
-}
-__device__ inline halves slopes_below_halves(const gpu_job &j, const layer &y) {
-  return halves_at((char *)(j.slot + j.lead_rows * (y.all + y.below)), j.rows, y.in);
-}
-__device__ inline halves weight_halves(const gpu_job &j, const layer &y) {
-  return halves_at(j.weight_halves + y.halves, y.out, y.in);
+/* The hidden layers l = 1 .. layers as kernels see them; width[0] is that of the inputs. */
+struct chain {
+  int layers;
+  hvi_activation activation;
+  int width[HVI_DEVICE_MOST_LAYERS + 1];
+  unsigned weight[HVI_DEVICE_MOST_LAYERS + 1], bias[HVI_DEVICE_MOST_LAYERS + 1]; /* in theta */
+  unsigned halves[HVI_DEVICE_MOST_LAYERS + 1]; /* bytes before those of W_l */
+  unsigned before[HVI_DEVICE_MOST_LAYERS + 2]; /* numbers of a row in H_1 .. H_{l-1} */
+  unsigned head, head_bias, numbers;
+};
+
+static inline chain chain_of(const hvi_device_shape *s) {
+  chain c = {};
+  c.layers = (int)s->layer_count - 1;
+  c.activation = s->activation;
+  c.width[0] = (int)s->width[0];
+  for (int l = 1; l <= c.layers; l++) {
+    c.width[l] = (int)s->width[l];
+    c.weight[l] = (unsigned)hvi_device_weight(s, l - 1),
+    c.bias[l] = (unsigned)hvi_device_bias(s, l - 1);
+    c.halves[l] = (unsigned)hvi_gpu_weight_halves(s, l - 1);
+    c.before[l + 1] = c.before[l] + (unsigned)padded_block(c.width[l]);
+  }
+  c.head = (unsigned)hvi_device_weight(s, c.layers),
+  c.head_bias = (unsigned)hvi_device_bias(s, c.layers);
+  c.numbers = (unsigned)hvi_device_numbers(s);
+  return c;
 }
 
-/* The head's sums over a block of its inputs, and u. */
-__device__ inline float *outputs_of(const gpu_job &j, int block) {
-  return j.outputs + (size_t)block * j.lead_rows;
+/* W_l; H_l, l = 0 .. layers - 1; D_l, l = 1 .. layers. */
+__device__ inline halves weight_halves(const gpu_job &j, const chain &c, int l) {
+  return halves_at(j.weight_halves + c.halves[l], c.width[l], c.width[l - 1]);
+}
+__device__ inline halves values_halves(const gpu_job &j, const chain &c, int l) {
+  char *at = l == 0 ? j.x_halves : (char *)(j.slot + (size_t)j.lead_rows * c.before[l]);
+  return halves_at(at, j.rows, c.width[l]);
+}
+__device__ inline halves slopes_halves(const gpu_job &j, const chain &c, int l) {
+  const size_t before = c.before[c.layers] + c.before[l];
+  return halves_at((char *)(j.slot + j.lead_rows * before), j.rows, c.width[l]);
+}
+
+/* Sums of a part; the head's sums of a unit, and behind those of all units their losses. */
+__device__ inline float *sums_at(const gpu_job &j, const chain &c, int part) {
+  const size_t before = c.before[c.layers] + c.before[c.layers + 1];
+  return j.slot + j.lead_rows * before + (size_t)part * c.numbers;
+}
+__device__ inline float *head_sums_at(const gpu_job &j, const chain &c, int unit) {
+  const int each = (c.width[c.layers] + 2 * HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
+  return sums_at(j, c, j.parts) + (size_t)unit * each;
+}
+
+/* What takes the halves of H_l or D_l in rows 64 tile .. back to their size. */
+__device__ inline float *scale_place(const gpu_job &j, int l, bool of_slopes, int tile) {
+  return j.scales + (2 * (l - 1) + of_slopes) * (j.lead_rows / BLOCK) + tile;
 }
 
 __device__ inline float scale_of_bound(float bound) { return scale_of(__float_as_uint(bound)); }
 
 __device__ inline float weight_scale(unsigned top) { return 0x1p-8f * scale_of(top); }
 
-/* Of H_l with the parameters as they are. */
-__device__ inline float value_scale(const gpu_job &j, hvi_activation a, int l, int terms) {
-  const float theta = __uint_as_float(j.tops->theta);
-  const float before = __uint_as_float(l == 1 ? j.tops->x : j.tops->h[l - 1]);
+/* Of values from so many terms, the largest parameter and the largest value before. */
+__device__ inline float value_scale(hvi_activation a, int terms, float theta, float before) {
   const float bound = (float)terms * theta * before + theta;
   return scale_of_bound(a == HVI_SIGMOID ? 1.0f : a == HVI_SOFTPLUS ? bound + 1.0f : bound);
-}
-__device__ inline float input_scale(const gpu_job &j, const layer &y) {
-  return y.l == 1 ? scale_of(j.tops->x) : value_scale(j, y.activation, y.l - 1, y.before);
-}
-/* Of D_l, from D_{l+1} with so many terms; of the last hidden layer's, from u. */
-__device__ inline float slope_scale(const gpu_job &j, int l, bool last, int terms) {
-  const float theta = __uint_as_float(j.tops->theta);
-  const float above = __uint_as_float(last ? j.tops->u : j.tops->d[l + 1]);
-  return scale_of_bound((last ? 1.0f : (float)terms) * theta * above);
 }
 
 /* Whether values have low halves: losses that count, and what a user asked for, are of single precision. */
@@ -118,33 +142,14 @@ __device__ inline void put_four(const halves &to, int row, int column, float4 x,
   *(uint2 *)(at + to.low) = low;
 }
 
-/* Where numbers of theta belong among the halves of weights: of hidden layers' matrices alone. */
-struct weight_map {
-  int layers;
-  unsigned begin[HVI_DEVICE_MOST_LAYERS], end[HVI_DEVICE_MOST_LAYERS];
-  int lead[HVI_DEVICE_MOST_LAYERS], in[HVI_DEVICE_MOST_LAYERS], out[HVI_DEVICE_MOST_LAYERS];
-  size_t halves[HVI_DEVICE_MOST_LAYERS];
-};
-
-static inline weight_map weight_map_of(const hvi_device_shape *s) {
-  weight_map m = {};
-  m.layers = (int)s->layer_count - 1;
-  for (int l = 0; l < m.layers; l++) {
-    m.begin[l] = (unsigned)hvi_device_weight(s, l), m.end[l] = (unsigned)hvi_device_bias(s, l);
-    m.in[l] = (int)s->width[l], m.out[l] = (int)s->width[l + 1];
-    m.lead[l] = (int)hvi_device_padded(s->width[l]);
-    m.halves[l] = hvi_gpu_weight_halves(s, l);
-  }
-  return m;
-}
-
-/* Numbers at .. at + 3 of theta, scaled. */
-__device__ inline void put_weights(const gpu_job &j, const weight_map &map, size_t at, float4 x,
+/* Numbers at .. at + 3 of theta to their place among the halves of weights: of hidden layers' matrices alone. */
+__device__ inline void put_weights(const gpu_job &j, const chain &c, size_t at, float4 x,
                                    float scale) {
-  int l = 0;
-  while (l + 1 < map.layers && at >= map.begin[l + 1]) l++;
-  if (at >= map.end[l]) return;
-  const unsigned own = (unsigned)at - map.begin[l], lead = (unsigned)map.lead[l];
-  const halves to = halves_at(j.weight_halves + map.halves[l], map.out[l], map.in[l]);
-  put_four(to, (int)(own / lead), (int)(own % lead), x, scale);
+  int l = 1;
+  while (l < c.layers && at >= c.weight[l + 1]) l++;
+  if (at >= c.bias[l]) return;
+  const unsigned lead =
+      (unsigned)(c.width[l - 1] + HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
+  const unsigned own = (unsigned)at - c.weight[l];
+  put_four(weight_halves(j, c, l), (int)(own / lead), (int)(own % lead), x, scale);
 }

@@ -56,11 +56,13 @@ __device__ inline void copy_out(char *to, unsigned from, unsigned bytes) {
             : "memory");
 }
 __device__ inline void end_copies_out() { ON_HOPPER("cp.async.bulk.commit_group;" ::: "memory"); }
-/* Shared memory has been read; all is written. */
+/* Shared memory has been read; all but the last so many are written. */
 __device__ inline void wait_copies_read() {
   ON_HOPPER("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
-__device__ inline void wait_copies_out() { ON_HOPPER("cp.async.bulk.wait_group 0;" ::: "memory"); }
+template <int BUT> __device__ inline void wait_copies_out() {
+  ON_HOPPER("cp.async.bulk.wait_group %0;" ::"n"(BUT) : "memory");
+}
 
 /* Ordinary writes to shared memory are seen by copies after it; a fence of the barriers' making. */
 __device__ inline void fence_copies() { ON_HOPPER("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -71,6 +73,14 @@ __device__ inline void meet(int name, int threads) {
   ON_HOPPER("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
 
+/* A group of four warps gives up registers, or takes what others have given up: then it has COUNT. */
+template <int COUNT> __device__ inline void give_registers() {
+  ON_HOPPER("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+template <int COUNT> __device__ inline void take_registers() {
+  ON_HOPPER("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
 template <bool BY_ROWS> __device__ inline unsigned long long operand_at(unsigned shared) {
   constexpr unsigned long long next = BY_ROWS ? 1 : (BLOCK * ROW_BYTES) >> 4;
   return (1ull << 62) | (64ull << 32) | (next << 16) | ((shared & 0x3ffff) >> 4);
@@ -79,9 +89,12 @@ template <bool BY_ROWS> __device__ inline unsigned long long operand_at(unsigned
 template <bool BY_ROWS> constexpr unsigned long long OPERAND_STEP = BY_ROWS ? 2 : 128;
 
 __device__ inline void products_begin() { ON_HOPPER("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void products_end() {
+__device__ inline void products_commit() {
   ON_HOPPER("wgmma.commit_group.sync.aligned;" ::: "memory");
-  ON_HOPPER("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+/* All but the last so many that were committed are done. */
+template <int BUT> __device__ inline void products_wait() {
+  ON_HOPPER("wgmma.wait_group.sync.aligned %0;" ::"n"(BUT) : "memory");
 }
 /* What products have summed up is not looked at before this. */
 template <int COUNT> __device__ inline void settle(float (&c)[COUNT]) {

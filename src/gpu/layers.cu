@@ -272,9 +272,7 @@ static void backward_in(const launch *l, const hvi_device_shape *s, pass_kind ki
 
 /* Losses, outputs and products of the user's are of single precision whatever the steps are in. */
 void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  if (l->form == HVI_GPU_HALVES)
-    hvi_gpu_forward_halves(l, s, kind);
-  else if (l->precision == HVI_DEVICE_FP32)
+  if (l->precision == HVI_DEVICE_FP32)
     forward_in<SINGLE>(l, s, kind);
   else if (l->precision == HVI_DEVICE_FP16 && kind == FOR_STEP)
     forward_in<ONCE>(l, s, kind);
@@ -283,9 +281,7 @@ void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind)
 }
 
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  if (l->form == HVI_GPU_HALVES)
-    hvi_gpu_backward_halves(l, s, kind);
-  else if (l->precision == HVI_DEVICE_FP32)
+  if (l->precision == HVI_DEVICE_FP32)
     backward_in<SINGLE>(l, s, kind);
   else if (l->precision == HVI_DEVICE_FP16)
     backward_in<ONCE>(l, s, kind);

@@ -65,7 +65,8 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
                          "the GPU has compute capability %d.%d; 8.0 or more is needed", d->major,
                          d->minor);
   GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
-  if (d->major == 9) GPU_TRY(hvi_gpu_allow_memory_halves(), "its kernels");
+  if (d->major == 9) GPU_TRY(hvi_gpu_allow_passes(), "its kernels");
+  if (d->major == 9) GPU_TRY(hvi_gpu_allow_gradients(), "its kernels");
   GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
   GPU_TRY(cudaEventCreate(&d->begun), "a clock");
   GPU_TRY(cudaEventCreate(&d->ended), "a clock");
@@ -110,10 +111,11 @@ static hvi_status describe(hvi_device *d, hvi_device_about *about, hvi_error *er
   return HVI_OK;
 }
 
-/* Halves are for Hopper's tensor cores, and for networks with a hidden layer. */
+/* Halves are for Hopper's tensor cores, and for networks with a hidden layer that are not too wide. */
 static hvi_gpu_form form_of(const hvi_device *d, const hvi_device_shape *s) {
-  return d->major == 9 && d->precision != HVI_DEVICE_FP32 && s->layer_count > 1 ? HVI_GPU_HALVES
-                                                                                : HVI_GPU_NUMBERS;
+  bool halves = d->major == 9 && d->precision != HVI_DEVICE_FP32 && s->layer_count > 1;
+  for (size_t l = 0; l < s->layer_count; l++) halves = halves && s->width[l] <= HVI_GPU_WIDEST;
+  return halves ? HVI_GPU_HALVES : HVI_GPU_NUMBERS;
 }
 
 static void free_net(hvi_device_net *n) {
@@ -282,16 +284,11 @@ static hvi_gpu_form form_for(const hvi_device *d, hvi_device_kind kind, const hv
   return kind == HVI_DEVICE_PUSH ? HVI_GPU_NUMBERS : form_of(d, s);
 }
 
-/* Floats before a slot's outputs, and of all of it; values alone where nothing else is computed. */
-static size_t outputs_at(hvi_gpu_form form, hvi_device_kind kind, const hvi_device_job *j) {
-  const hvi_device_shape *s = &j->net->shape;
-  return kind == HVI_DEVICE_EVAL ? hvi_gpu_values(s, form, j->rows, s->layer_count)
-                                 : hvi_gpu_outputs_at(s, form, j->rows);
-}
+/* Floats of a slot; values alone where nothing else is computed, and as halves not even these. */
 static size_t slot_floats(hvi_gpu_form form, hvi_device_kind kind, const hvi_device_job *j) {
   const hvi_device_shape *s = &j->net->shape;
-  const size_t less = hvi_gpu_outputs_at(s, form, j->rows) - outputs_at(form, kind, j);
-  return hvi_gpu_padded(hvi_gpu_slot(s, form, j->rows) - less, 256);
+  if (kind != HVI_DEVICE_EVAL) return hvi_gpu_slot(s, form, j->rows);
+  return form == HVI_GPU_HALVES ? 0 : hvi_gpu_padded(hvi_gpu_slopes(s, form, j->rows), 256);
 }
 
 /* Scratch for as many jobs as possible, one at least. */
@@ -329,7 +326,7 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
     gpu_job *g = &d->jobs_host[l->count++];
     *g = table_row(jobs[i], kind, form);
     g->slot = d->scratch + used;
-    g->outputs = g->slot + outputs_at(form, kind, jobs[i]);
+    g->scales = g->slot + hvi_gpu_scales(&jobs[i]->net->shape, form, jobs[i]->rows);
     used += own;
     if (g->rows > l->most_rows) l->most_rows = g->rows;
     if (g->parts > l->most_parts) l->most_parts = g->parts;
@@ -340,17 +337,30 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
                        "a table of jobs", err);
 }
 
+/* Values and what the head makes of them; with a loss or u, the sums of the gradient too. */
+static void put_values(const hvi_device_shape *s, const launch *l, pass_kind kind) {
+  if (l->form == HVI_GPU_HALVES) return hvi_gpu_pass(l, s, kind);
+  hvi_gpu_forward(l, s, kind);
+  if (kind == FOR_OUTPUTS)
+    hvi_gpu_outputs(l, s, kind);
+  else
+    hvi_gpu_head(l, s, kind);
+}
+static void put_gradient(const hvi_device_shape *s, const launch *l, pass_kind kind) {
+  put_values(s, l, kind);
+  if (l->form == HVI_GPU_HALVES)
+    hvi_gpu_gradients(l, s, kind);
+  else
+    hvi_gpu_backward(l, s, kind);
+}
+
 /* The kernels of a chunk, and of the loss after its last step where a descent may end. */
 static void put_steps(const hvi_device_shape *s, const launch *l, int steps, bool ends) {
   for (int i = 0; i < steps; i++) {
-    hvi_gpu_forward(l, s, FOR_STEP);
-    hvi_gpu_head(l, s, FOR_STEP);
-    hvi_gpu_backward(l, s, FOR_STEP);
+    put_gradient(s, l, FOR_STEP);
     hvi_gpu_update(l, s, FOR_STEP);
   }
-  if (!ends) return;
-  hvi_gpu_forward(l, s, FOR_END);
-  hvi_gpu_head(l, s, FOR_END);
+  if (ends) put_values(s, l, FOR_END);
 }
 
 static hvi_status capture(hvi_device *d, const launch *l, known_chunk *c, hvi_error *err) {
@@ -414,12 +424,9 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
   hvi_gpu_bring(l, s);
   hvi_gpu_begin(l, s, kind == HVI_DEVICE_PUSH ? FOR_PUSH : FOR_OUTPUTS);
   if (kind == HVI_DEVICE_EVAL) {
-    hvi_gpu_forward(l, s, FOR_OUTPUTS);
-    hvi_gpu_outputs(l, s, FOR_OUTPUTS);
+    put_values(s, l, FOR_OUTPUTS);
   } else if (kind == HVI_DEVICE_PULL) {
-    hvi_gpu_forward(l, s, FOR_PULL);
-    hvi_gpu_head(l, s, FOR_PULL);
-    hvi_gpu_backward(l, s, FOR_PULL);
+    put_gradient(s, l, FOR_PULL);
     hvi_gpu_update(l, s, FOR_PULL);
   } else {
     hvi_gpu_forward(l, s, FOR_PUSH);

@@ -9,13 +9,12 @@
  *
  * A slot is the memory that one network needs during a step and not after it, in floats:
  *
- *   values   H_l   [lead rows][lead width]   l = 1 .. hidden layers
- *   slopes   D_l   the same: dl/d(pre-activation); tangents in a product J v
+ *   values   H_l   [lead rows][lead width]   l = 1 .. hidden layers; as halves not the last
+ *   slopes   D_l   the same, of all: dl/d(pre-activation); tangents in a product J v
  *   sums           [parts][numbers]       of the gradient
  *   head's sums    [tiles][padded width + padded output]
  *   losses         [tiles] doubles
- *   outputs        [blocks][lead rows] the head's sums over each 64 of its inputs, and u [lead rows]:
- *                  where values are halves
+ *   scales         [hidden layers][2][tiles of 64 rows] of H_l and D_l: where these are halves
  *
  * The head, a product with one column, goes through the rows in tiles of its own.
  *
@@ -30,6 +29,7 @@
 typedef enum hvi_gpu_form { HVI_GPU_NUMBERS = 8, HVI_GPU_HALVES = 64 } hvi_gpu_form;
 
 enum {
+  HVI_GPU_WIDEST = 256, /* layers of networks whose values are halves */
   HVI_GPU_PART_ROWS = 256,
   HVI_GPU_MOST_PARTS = 32,
   HVI_GPU_PART_STEP = 64,
@@ -71,10 +71,13 @@ static inline size_t hvi_gpu_values(const hvi_device_shape *s, hvi_gpu_form form
   return at * hvi_gpu_lead_rows(form, rows);
 }
 
-/* Floats before the sums, the head's sums, the losses and the outputs of a slot; its length, a multiple
- * of 256: halves begin at multiples of 1,024 bytes. */
+/* Floats before the slopes, the sums, the head's sums, the losses and the scales of a slot; its length, a
+ * multiple of 256: halves begin at multiples of 1,024 bytes. */
+static inline size_t hvi_gpu_slopes(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
+  return hvi_gpu_values(s, form, rows, s->layer_count - (form == HVI_GPU_HALVES));
+}
 static inline size_t hvi_gpu_sums(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
-  return 2 * hvi_gpu_values(s, form, rows, s->layer_count);
+  return hvi_gpu_slopes(s, form, rows) + hvi_gpu_values(s, form, rows, s->layer_count);
 }
 static inline size_t hvi_gpu_head_sums(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
   return hvi_gpu_sums(s, form, rows) + hvi_gpu_parts(rows) * hvi_device_numbers(s);
@@ -83,14 +86,13 @@ static inline size_t hvi_gpu_losses(const hvi_device_shape *s, hvi_gpu_form form
   const size_t each = hvi_device_padded(s->width[s->layer_count - 1]) + HVI_DEVICE_PAD;
   return hvi_gpu_head_sums(s, form, rows) + hvi_gpu_head_tiles(rows) * each;
 }
-static inline size_t hvi_gpu_outputs_at(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
+static inline size_t hvi_gpu_scales(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
   return hvi_gpu_losses(s, form, rows) + 2 * hvi_gpu_head_tiles(rows);
 }
 static inline size_t hvi_gpu_slot(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
-  const size_t blocks =
-      form == HVI_GPU_HALVES ? hvi_gpu_tiles(s->width[s->layer_count - 1], HVI_GPU_HALVES) + 1 : 0;
-  const size_t outputs = blocks * hvi_gpu_lead_rows(form, rows);
-  return hvi_gpu_padded(hvi_gpu_outputs_at(s, form, rows) + outputs, 256);
+  const size_t scales =
+      form == HVI_GPU_HALVES ? 2 * (s->layer_count - 1) * hvi_gpu_tiles(rows, HVI_GPU_HALVES) : 0;
+  return hvi_gpu_padded(hvi_gpu_scales(s, form, rows) + scales, 256);
 }
 
 /* Bytes before layer l's pair of halves of the weights, l = 0 .. layer_count - 2: the head has none;

@@ -77,7 +77,7 @@ __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind k
                 y.lead_in);
     const float value = lane == 0 ? out[0] : lane == 1 ? out[1] : lane == 2 ? out[2] : out[3];
     if (!mine) continue;
-    sum += row_loss(j, own, value, &u[own - first]);
+    sum += row_loss(j, needs_of(j, own), value, &u[own - first]);
     j.y[own] = value;
   }
   sum = warp_sum(sum);
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(THREADS)
   else if (kind != FOR_END)
     head_slopes<false>(j, y, first, end, u, head_sums_of(j, y, tile));
   if (kind == FOR_PULL) return;
-  arrive(j, losses_of(j, y), tile, j.head_tiles, loss);
+  if (threadIdx.x < 32) arrive(j, losses_of(j, y), tile, j.head_tiles, loss);
 }
 
 __device__ inline float step_of(const gpu_job &j, const progress &p, float theta, float g, float *m,
@@ -180,8 +180,7 @@ __device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t
 }
 
 /* The step of four numbers, and their halves; the largest of them. */
-__device__ inline float step_at(const gpu_job &j, const layer &head, const weight_map &map,
-                                size_t at) {
+__device__ inline float step_at(const gpu_job &j, const layer &head, const chain &net, size_t at) {
   const progress &p = *j.state;
   float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
   const float4 g = gradient_at(j, head, at);
@@ -190,7 +189,7 @@ __device__ inline float step_at(const gpu_job &j, const layer &head, const weigh
   theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
   theta.w = step_of(j, p, theta.w, g.w, &m.w, &v.w);
   *(float4 *)(j.theta + at) = theta;
-  if (map.layers > 0) put_weights(j, map, at, theta, weight_scale(j.tops->made));
+  if (net.layers > 0) put_weights(j, net, at, theta, weight_scale(j.tops->made));
   if (j.rule != HVI_DEVICE_GD) *(float4 *)(j.m + at) = m;
   if (j.rule == HVI_DEVICE_ADAM) *(float4 *)(j.v + at) = v;
   return fmaxf(fmaxf(fabsf(theta.x), fabsf(theta.y)), fmaxf(fabsf(theta.z), fabsf(theta.w)));
@@ -198,7 +197,8 @@ __device__ inline float step_at(const gpu_job &j, const layer &head, const weigh
 
 /* Also forgets the magnitudes of this step: all products that read them are done. */
 __global__ void __launch_bounds__(THREADS)
-    update_numbers(const gpu_job *jobs, const layer head, const weight_map map, pass_kind kind) {
+    update_numbers(const gpu_job *jobs, const layer head, const __grid_constant__ chain net,
+                   pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
   float top = 0.0f;
@@ -208,12 +208,12 @@ __global__ void __launch_bounds__(THREADS)
     if (kind == FOR_PULL)
       *(float4 *)(j.gradient + at) = gradient_at(j, head, at);
     else
-      top = fmaxf(top, step_at(j, head, map, at));
+      top = fmaxf(top, step_at(j, head, net, at));
   }
   if (kind == FOR_PULL) return;
   raise_top(&j.tops->theta, top);
   if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
-    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = j.tops->u = 0u;
+    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
 }
 
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(THREADS)
   if (!j.fresh) return;
   if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
     j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
-  if (at == 0) j.tops->x = j.tops->theta = j.tops->direction = j.tops->u = 0u;
+  if (at == 0) j.tops->x = j.tops->theta = j.tops->direction = 0u;
   if (at == 0 && descends) {
     progress &p = *j.state;
     p.steps = 0;
@@ -273,21 +273,19 @@ void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  if (l->form == HVI_GPU_HALVES) return hvi_gpu_outputs_halves(l, s);
   const dim3 grid((unsigned)hvi_gpu_tiles(l->most_rows, THREADS / 32), l->count);
   outputs_of_rows<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(l, s), kind == FOR_PUSH);
 }
 
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  if (l->form == HVI_GPU_HALVES) return hvi_gpu_head_halves(l, s, kind);
   const int rows = (int)hvi_gpu_head_rows(l->most_rows);
   head_of_tile<<<dim3(l->most_tiles, l->count), THREADS, rows * sizeof(float), l->stream>>>(
       l->jobs, head_of(l, s), kind);
 }
 
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  const weight_map map = l->form == HVI_GPU_HALVES ? weight_map_of(s) : weight_map{};
+  const chain net = l->form == HVI_GPU_HALVES ? chain_of(s) : chain{};
   const size_t blocks = hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS * UPDATES);
   update_numbers<<<dim3((unsigned)blocks, l->count), THREADS, 0, l->stream>>>(
-      l->jobs, head_of(l, s), map, kind);
+      l->jobs, head_of(l, s), net, kind);
 }

@@ -37,28 +37,32 @@ static void parts_are_those_by_hand(void **state) {
   }
 }
 
-/* Values, slopes, sums, the head's sums, losses and outputs of a slot follow each other, and end within it.
+/* Values, slopes, sums, the head's sums, losses and scales of a slot follow each other, and end within it.
  * Losses are doubles. The head's sums are a row of weights and a bias, both padded to 8. Halves have rows
- * and widths of whole blocks, and sums over the head's inputs for each. */
+ * and widths of whole blocks, two scales for each 64 rows of a hidden layer, and no values of the last one. */
 static void check_slot(const hvi_device_shape *s, size_t rows, hvi_gpu_form form) {
-  const size_t lead = form == HVI_GPU_HALVES ? (rows + 63) / 64 * 64 : rows;
-  const size_t last = s->width[s->layer_count - 1];
-  size_t values = 0;
-  for (size_t l = 1; l < s->layer_count; l++) {
-    assert_int_equal(hvi_gpu_values(s, form, rows, l), values);
-    values += lead * ((s->width[l] + form - 1) / form * form);
+  const bool halves = form == HVI_GPU_HALVES;
+  const size_t lead = halves ? (rows + 63) / 64 * 64 : rows;
+  const size_t layers = s->layer_count, last = s->width[layers - 1];
+  size_t at = 0, values = 0;
+  for (size_t l = 1; l < layers; l++) {
+    assert_int_equal(hvi_gpu_values(s, form, rows, l), at);
+    if (l == layers - 1 && halves) values = at;
+    at += lead * ((s->width[l] + form - 1) / form * form);
   }
-  assert_int_equal(hvi_gpu_values(s, form, rows, s->layer_count), values);
-  assert_int_equal(hvi_gpu_sums(s, form, rows), 2 * values);
+  if (!halves) values = at;
+  assert_int_equal(hvi_gpu_values(s, form, rows, layers), at);
+  assert_int_equal(hvi_gpu_slopes(s, form, rows), values);
+  assert_int_equal(hvi_gpu_sums(s, form, rows), values + at);
   const size_t head = hvi_gpu_head_sums(s, form, rows), losses = hvi_gpu_losses(s, form, rows);
-  const size_t tiles = hvi_gpu_head_tiles(rows), outputs = hvi_gpu_outputs_at(s, form, rows);
-  assert_int_equal(head, 2 * values + hvi_gpu_parts(rows) * hvi_device_numbers(s));
+  const size_t tiles = hvi_gpu_head_tiles(rows), scales = hvi_gpu_scales(s, form, rows);
+  assert_int_equal(head, values + at + hvi_gpu_parts(rows) * hvi_device_numbers(s));
   assert_int_equal(losses, head + tiles * ((last + 7) / 8 * 8 + 8));
   assert_int_equal(losses % 2, 0);
-  assert_int_equal(outputs, losses + 2 * tiles);
-  const size_t more = form == HVI_GPU_HALVES ? ((last + 63) / 64 + 1) * lead : 0;
-  assert_true(hvi_gpu_slot(s, form, rows) >= outputs + more);
-  assert_true(hvi_gpu_slot(s, form, rows) < outputs + more + 256);
+  assert_int_equal(scales, losses + 2 * tiles);
+  const size_t end = scales + (halves ? (layers - 1) * 2 * (lead / 64) : 0);
+  assert_true(hvi_gpu_slot(s, form, rows) >= end);
+  assert_true(hvi_gpu_slot(s, form, rows) < end + 256);
   assert_int_equal(hvi_gpu_slot(s, form, rows) % 256, 0);
 }
 

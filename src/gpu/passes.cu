@@ -1,0 +1,640 @@
+/*
+ * Rows through all layers of their network on Hopper, forward and backward, without leaving a processor.
+ *
+ *   H_0 = X,   H_l = s(H_{l-1} W_l' + b_l),   y = H_L w + b,   then r, u and the loss of step.cu
+ *   D_L = s'(H_L) u w',   D_{l-1} = s'(H_{l-1}) (D_l W_l),   dw = H_L' u,   db = 1'u
+ *
+ * A block of threads stays on its processor and takes one unit of a network's rows after the other, 64 rows
+ * at a time. Values and slopes of these rows lie in two buffers of shared memory as halves (halves.cuh), the
+ * operand of a product in one and its result in the other: X, H_2, H_4 .. and D_2, D_4 .. in the first, those
+ * of odd layers in the second. D_l takes the place of H_l number by number. Weights do not fit: one warp has
+ * the copy engine bring them in pieces, 64 of k by all columns, through a ring of stages, ahead of the
+ * products. Two groups of four warps multiply, each for half of the columns.
+ *
+ * What the gradients of W need (gradients.cu), H_1 .. H_{L-1} and D_1 .. D_L, leaves in bulk meanwhile. Values
+ * of layers further below come back when their slopes are wanted.
+ *
+ * Scales are a tile's own: bounds are taken from the largest number of its rows in the layer before, so that
+ * nothing waits for other rows. What takes a tile's numbers back to their size stands beside it.
+ *
+ * The tensor cores cut their sums off instead of rounding them, so the sums of each slab start from zero,
+ * small products first, and are added here.
+ *
+ * With lane = 4 g + t, a thread of a group's warp w has rows 16 w + g and 8 more, and of each 8 columns
+ * those at 2 t and one more.
+ */
+#include "gpu/hopper.cuh"
+
+namespace {
+
+enum {
+  GROUPS = 2,
+  WORKERS = 128 * GROUPS,
+  THREADS = WORKERS + 128,   /* one of the others brings what they multiply */
+  COLUMNS = WIDEST / GROUPS, /* of a group */
+  NUMBERS = COLUMNS / 2,     /* of C in a thread */
+  PAIRS = COLUMNS / 8,       /* of columns */
+  OF_BLOCK = BLOCK * ROW_BYTES,
+  PLANE = WIDEST / BLOCK * OF_BLOCK,
+  OF_GROUP = PLANE / GROUPS,
+  STAGES = 3
+};
+
+struct memory {
+  char buffer[2][2][PLANE]; /* high halves and low ones */
+  char stage[STAGES][PLANE];
+  float head[GROUPS][2][COLUMNS]; /* sums of warps */
+  float out[GROUPS][BLOCK], u[BLOCK], top[2][WORKERS / 32];
+  double loss, u_sum;
+  unsigned long long full[STAGES], empty[STAGES], rows, values; /* barriers */
+};
+static_assert(sizeof(memory) <= 227 * 1024, "what a block may have");
+
+/* A launch: units of all networks' rows. */
+struct pass_work {
+  const gpu_job *jobs;
+  chain net;
+  pass_kind kind;
+  hvi_device_precision precision;
+  int each, all; /* units of a network, and of all */
+};
+
+__device__ inline bool goes_back(pass_kind kind) { return kind == FOR_STEP || kind == FOR_PULL; }
+__device__ inline bool has_loss(pass_kind kind) { return kind == FOR_STEP || kind == FOR_END; }
+
+/* The rows of this block, 64 at a time. */
+struct walk {
+  int unit;
+  const gpu_job *job; /* NULL: there are none yet, or no more */
+  int row, end;
+
+  __device__ walk() : unit((int)blockIdx.x - (int)gridDim.x), job(NULL), row(0), end(0) {}
+  __device__ bool next(const pass_work &work) {
+    if (job && (row += BLOCK) < end) return true;
+    for (unit += gridDim.x; unit < work.all; unit += gridDim.x) {
+      const int own = unit % work.each;
+      job = work.jobs + unit / work.each;
+      if (own >= job->head_tiles || !concerns(*job, work.kind)) continue;
+      row = own * job->head_rows, end = min(row + job->head_rows, job->rows);
+      return true;
+    }
+    job = NULL;
+    return false;
+  }
+  __device__ bool begins() const { return row % job->head_rows == 0; }
+  __device__ bool ends() const { return row + BLOCK >= end; }
+};
+
+/* The ring of weights; `at` counts pieces, on both sides alike. */
+struct ring {
+  memory &m;
+  unsigned at;
+  __device__ explicit ring(memory &all) : m(all), at(0) {}
+  __device__ int stage() const { return at % STAGES; }
+  __device__ unsigned turn() const { return at / STAGES % 2; }
+
+  /* Brings one piece of so many parts, by one thread. */
+  __device__ void bring(const char *from, size_t apart, unsigned bytes, int parts) {
+    const unsigned to = shared_at(m.stage[stage()]), barrier = shared_at(&m.full[stage()]);
+    barrier_wait(shared_at(&m.empty[stage()]), turn() ^ 1);
+    barrier_expect(barrier, parts * bytes);
+    for (int i = 0; i < parts; i++) copy_in(to + i * OF_BLOCK, from + i * apart, bytes, barrier);
+    at++;
+  }
+  /* The next piece is there: its stage. */
+  __device__ int take() {
+    const int which = stage();
+    barrier_wait(shared_at(&m.full[which]), turn());
+    at++;
+    return which;
+  }
+  /* This warp is done with it. */
+  __device__ void release(int which) const {
+    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&m.empty[which]));
+  }
+};
+
+/* Low pieces come before the high ones of the same k. */
+__device__ inline void bring_weights(memory &m, const pass_work &work) {
+  const chain &net = work.net;
+  ring r(m);
+  for (walk w; w.next(work);) {
+    const bool forward_low = values_have_low(work.precision, *w.job, work.kind);
+    const bool backward_low = work.precision != HVI_DEVICE_FP16;
+    for (int l = 1; l <= net.layers; l++) {
+      const halves x = weight_halves(*w.job, net, l);
+      const unsigned bytes = x.rows * ROW_BYTES;
+      for (int s = 0; s < x.blocks; s++) {
+        const char *from = x.high + (size_t)s * bytes;
+        if (forward_low) r.bring(from + x.low, 0, bytes, 1);
+        r.bring(from, 0, bytes, 1);
+      }
+    }
+    for (int l = net.layers; goes_back(work.kind) && l > 1; l--) {
+      const halves x = weight_halves(*w.job, net, l);
+      const size_t block = (size_t)x.rows * ROW_BYTES;
+      for (int s = 0; s < x.rows / BLOCK; s++) {
+        const char *from = x.high + (size_t)s * OF_BLOCK;
+        if (backward_low) r.bring(from + x.low, block, OF_BLOCK, x.blocks);
+        r.bring(from, block, OF_BLOCK, x.blocks);
+      }
+    }
+  }
+}
+
+/* C of 64 rows, A being at `a` by rows, over so many slabs of k, of which the first STEPS times 16 count. */
+template <bool B_ROWS, int STEPS, bool LOW>
+__device__ __forceinline__ void multiply_slabs(float (&c)[NUMBERS], ring &r, const char *a,
+                                               int slabs) {
+  constexpr unsigned long long LOW_A = PLANE >> 4, ON_B = OPERAND_STEP<B_ROWS>;
+  const unsigned own = threadIdx.x / 128 * OF_GROUP;
+  float group[NUMBERS];
+#pragma unroll
+  for (int i = 0; i < NUMBERS; i++) c[i] = 0.0f;
+  for (int s = 0; s < slabs; s++) {
+    const unsigned long long x = operand_at<true>(shared_at(a) + s * OF_BLOCK);
+    int low = 0;
+    if (LOW) {
+      low = r.take();
+      const unsigned long long y = operand_at<B_ROWS>(shared_at(r.m.stage[low]) + own);
+      products_begin();
+#pragma unroll
+      for (int k = 0; k < STEPS; k++)
+        multiply_async<true, B_ROWS>(group, x + k * OPERAND_STEP<true>, y + k * ON_B, k > 0);
+      products_commit();
+    }
+    const int high = r.take();
+    const unsigned long long y = operand_at<B_ROWS>(shared_at(r.m.stage[high]) + own);
+    products_begin();
+#pragma unroll
+    for (int k = 0; LOW && k < STEPS; k++)
+      multiply_async<true, B_ROWS>(group, x + k * OPERAND_STEP<true> + LOW_A, y + k * ON_B, 1);
+#pragma unroll
+    for (int k = 0; k < STEPS; k++)
+      multiply_async<true, B_ROWS>(group, x + k * OPERAND_STEP<true>, y + k * ON_B, LOW || k > 0);
+    products_commit();
+    if (LOW) {
+      products_wait<1>();
+      r.release(low);
+    }
+    products_wait<0>();
+    settle(group);
+    r.release(high);
+#pragma unroll
+    for (int i = 0; i < NUMBERS; i++) c[i] += group[i];
+  }
+}
+
+template <bool B_ROWS, int STEPS>
+__device__ __forceinline__ void multiply(float (&c)[NUMBERS], ring &r, const char *a, int slabs,
+                                         bool low) {
+  if (low)
+    multiply_slabs<B_ROWS, STEPS, true>(c, r, a, slabs);
+  else
+    multiply_slabs<B_ROWS, STEPS, false>(c, r, a, slabs);
+}
+
+/* A thread's place: its first row and column, and where the halves at them begin in a plane. */
+struct place {
+  int row, column;
+  __device__ place() {
+    const int lane = threadIdx.x % 32;
+    row = threadIdx.x % 128 / 32 * 16 + lane / 4;
+    column = threadIdx.x / 128 * COLUMNS + lane % 4 * 2;
+  }
+  /* Of pair i of columns, in the first or second of the rows. */
+  __device__ int at(int i, int half) const {
+    return threadIdx.x / 128 * OF_GROUP + i / 8 * OF_BLOCK + (row + 8 * half) * ROW_BYTES +
+           (i % 8 ^ row % 8) * PIECE + column % 8 * 2;
+  }
+};
+
+/* Two numbers that follow each other, of `count` that there are. */
+template <bool ALL> __device__ inline float2 two_of(const float *x, int at, int count) {
+  if (ALL) return __ldg((const float2 *)(x + at));
+  return make_float2(at < count ? __ldg(x + at) : 0.0f, at + 1 < count ? __ldg(x + at + 1) : 0.0f);
+}
+
+__device__ inline float larger(float top, float2 x) {
+  return fmaxf(top, fmaxf(fabsf(x.x), fabsf(x.y)));
+}
+
+/* Two numbers to halves at their place. */
+__device__ inline void put_two(char *to, float2 x, float scale, bool low) {
+  unsigned high, rest;
+  split_two(make_float2(x.x * scale, x.y * scale), high, rest);
+  *(unsigned *)to = high;
+  if (low) *(unsigned *)(to + PLANE) = rest;
+}
+
+/* Sums to values, in place. FAST: ReLU, and all columns are there. */
+template <bool FAST>
+__device__ __forceinline__ void activate_sums(float (&c)[NUMBERS], const place &p,
+                                              const float *bias, int count, float back,
+                                              hvi_activation a) {
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++) {
+    const int column = p.column + 8 * i;
+    const float2 b = two_of<FAST>(bias, column, count);
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+      const float x = fmaf(c[4 * i + q], back, q % 2 ? b.y : b.x);
+      c[4 * i + q] = FAST || column + q % 2 < count ? activate<FAST>(a, x) : 0.0f;
+    }
+  }
+}
+
+/* Numbers to halves; the largest. */
+__device__ __forceinline__ float put_numbers(char *to, const float (&c)[NUMBERS], const place &p,
+                                             float scale, bool low) {
+  float top = 0.0f;
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++)
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const float2 x = make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
+      put_two(to + p.at(i, half), x, scale, low);
+      top = larger(top, x);
+    }
+  return top;
+}
+
+/* D_l from sums of D_{l+1} W_{l+1}, in the place of H_l; the largest. */
+template <bool FAST>
+__device__ __forceinline__ float put_slopes(char *to, const float (&c)[NUMBERS], const place &p,
+                                            int count, float back, float scale, float values_back,
+                                            bool values_low, bool low, hvi_activation a) {
+  float top = 0.0f;
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++)
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const int column = p.column + 8 * i;
+      char *at = to + p.at(i, half);
+      const unsigned high = *(const unsigned *)at;
+      float2 x = make_float2(c[4 * i + 2 * half] * back, c[4 * i + 2 * half + 1] * back);
+      if (FAST) {
+        x = make_float2(high & 0xffffu ? x.x : 0.0f, high >> 16 ? x.y : 0.0f);
+      } else {
+        const float2 v = join_two(high, values_low ? *(const unsigned *)(at + PLANE) : 0u);
+        x.x = column < count ? x.x * slope_at<false>(a, v.x * values_back) : 0.0f;
+        x.y = column + 1 < count ? x.y * slope_at<false>(a, v.y * values_back) : 0.0f;
+      }
+      put_two(at, x, scale, low);
+      top = larger(top, x);
+    }
+  return top;
+}
+
+/* The head's sums of this thread's rows, a number for each row and group of columns. */
+template <bool FAST>
+__device__ __forceinline__ void put_outputs(memory &m, const float (&c)[NUMBERS], const place &p,
+                                            const float *w, int count) {
+  float out[2] = {0.0f, 0.0f};
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++) {
+    const float2 x = two_of<FAST>(w, p.column + 8 * i, count);
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      out[half] = fmaf(c[4 * i + 2 * half], x.x, fmaf(c[4 * i + 2 * half + 1], x.y, out[half]));
+  }
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    out[half] += __shfl_xor_sync(~0u, out[half], 1);
+    out[half] += __shfl_xor_sync(~0u, out[half], 2);
+    if (threadIdx.x % 4 == 0) m.out[threadIdx.x / 128][p.row + 8 * half] = out[half];
+  }
+}
+
+/* Of 2 N numbers of each of two lanes that far apart, one keeps the sums of the first half, the other those of
+ * the second. */
+template <int N> __device__ __forceinline__ void fold(float (&x)[32]) {
+  const bool upper = threadIdx.x & N;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const float give = upper ? x[i] : x[i + N], keep = upper ? x[i + N] : x[i];
+    x[i] = keep + __shfl_xor_sync(~0u, give, N);
+  }
+}
+
+/* Adds u'H over a warp's rows to the four columns that a lane looks after: those of pairs 2 q and 2 q + 1,
+ * q being the bits of g from the highest on. */
+__device__ __forceinline__ void add_head(float (&head)[4], const float (&c)[NUMBERS], float u0,
+                                         float u1) {
+  float x[32];
+#pragma unroll
+  for (int i = 0; i < 32; i++) x[i] = fmaf(u0, c[i / 2 * 4 + i % 2], u1 * c[i / 2 * 4 + 2 + i % 2]);
+  fold<16>(x);
+  fold<8>(x);
+  fold<4>(x);
+#pragma unroll
+  for (int i = 0; i < 4; i++) head[i] += x[i];
+}
+
+/* D_L from H_L; the largest. */
+template <bool FAST>
+__device__ __forceinline__ float
+put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const float *w, int count,
+                float u0, float u1, float scale, bool low, hvi_activation a) {
+  float top = 0.0f;
+#pragma unroll
+  for (int i = 0; i < PAIRS; i++) {
+    const float2 x = two_of<FAST>(w, p.column + 8 * i, count);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const float u = half ? u1 : u0;
+      const float2 d = make_float2(u * x.x * slope_at<FAST>(a, c[4 * i + 2 * half]),
+                                   u * x.y * slope_at<FAST>(a, c[4 * i + 2 * half + 1]));
+      put_two(to + p.at(i, half), d, scale, low);
+      top = larger(top, d);
+    }
+  }
+  return top;
+}
+
+/* The warps of a group add their sums of the head, (0 + 1) + (2 + 3), and the first of them leaves them. */
+__device__ inline void leave_head(memory &m, const float (&head)[4], float *to, int count) {
+  const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int q =
+      (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2; /* pairs of columns before its own */
+  float x[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) x[i] = head[i];
+#pragma unroll
+  for (int round = 1; round <= 2; round++) {
+    float *mine = m.head[group][warp / 2 % 2 * (round == 1)];
+    if (warp % (2 * round) == round)
+      for (int i = 0; i < 4; i++) mine[4 * lane + i] = x[i];
+    meet(2 + group, 128);
+    if (warp % (2 * round) == 0)
+      for (int i = 0; i < 4; i++) x[i] += mine[4 * lane + i];
+    meet(2 + group, 128);
+  }
+  if (warp > 0) return;
+  for (int i = 0; i < 4; i++) {
+    const int column = group * COLUMNS + 8 * (q + i / 2) + lane % 4 * 2 + i % 2;
+    if (column < count) to[column] = x[i];
+  }
+}
+
+/* A block's work on its rows, as the threads of both groups see it. */
+template <bool FAST> struct worker {
+  memory &m;
+  const pass_work &work;
+  const chain &net;
+  ring r;
+  walk w;
+  place p;
+  const bool leads; /* its group */
+  float c[NUMBERS], head[4];
+  double loss, u_sum;
+  unsigned turn, values_turn, top_turn;
+  /* of the rows under way */
+  float theta, weights_back;
+  bool forward_low, backward_low;
+
+  __device__ worker(memory &all, const pass_work &what)
+      : m(all), work(what), net(what.net), r(all), leads(threadIdx.x % 128 == 0), turn(0),
+        values_turn(0), top_turn(0) {}
+
+  __device__ char *buffer(int l) const { return m.buffer[l % 2][0]; }
+  __device__ int tile() const { return w.row / BLOCK; }
+
+  /* X of the next rows, by thread 0; both leaders say that the buffers are theirs. */
+  __device__ void bring_rows(const walk &next) {
+    const unsigned barrier = shared_at(&m.rows);
+    if (threadIdx.x == 0 && next.job) {
+      const halves x = halves_at(next.job->x_halves, next.job->rows, net.width[0]);
+      const bool low = values_have_low(work.precision, *next.job, work.kind);
+      barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1));
+      for (int b = 0; b < x.blocks; b++) {
+        const char *from = x.high + ((size_t)b * x.rows + next.row) * ROW_BYTES;
+        copy_in(shared_at(buffer(0)) + b * OF_BLOCK, from, OF_BLOCK, barrier);
+        if (low)
+          copy_in(shared_at(buffer(0)) + PLANE + b * OF_BLOCK, from + x.low, OF_BLOCK, barrier);
+      }
+    }
+    wait_copies_read();
+    barrier_arrive(barrier);
+  }
+
+  /* Blocks of its own columns between a buffer and `x`. */
+  template <class COPY> __device__ void for_blocks(const halves &x, bool low, COPY copy) const {
+    const int first = threadIdx.x / 128 * (COLUMNS / BLOCK);
+    for (int b = first; b < min(first + COLUMNS / BLOCK, x.blocks); b++) {
+      char *there = x.high + ((size_t)b * x.rows + w.row) * ROW_BYTES;
+      copy(there, b * OF_BLOCK);
+      if (low) copy(there + x.low, PLANE + b * OF_BLOCK);
+    }
+  }
+
+  /* All have written a buffer, and the largest number of it is known; it may be an operand, and leave. */
+  __device__ __forceinline__ float finish(float top, const char *from, const halves *to, bool low) {
+    float *tops = m.top[top_turn++ % 2];
+    const unsigned bits = __reduce_max_sync(~0u, __float_as_uint(top));
+    if (threadIdx.x % 32 == 0) tops[threadIdx.x / 32] = __uint_as_float(bits);
+    if (leads) wait_copies_read();
+    fence_copies();
+    meet(1, WORKERS);
+    if (leads && to) {
+      const unsigned at = shared_at(from);
+      for_blocks(*to, low,
+                 [&](char *there, unsigned place) { copy_out(there, at + place, OF_BLOCK); });
+      end_copies_out();
+    }
+    float most = 0.0f;
+    for (int i = 0; i < WORKERS / 32; i++) most = fmaxf(most, tops[i]);
+    return most;
+  }
+
+  /* What takes a tile's numbers back to their size. */
+  __device__ void keep_scale(int l, bool of_slopes, float scale) const {
+    if (threadIdx.x == 0) *scale_place(*w.job, l, of_slopes, tile()) = 1.0f / scale;
+  }
+
+  /* Values of layer l come back into their buffer; its earlier content has left. */
+  __device__ void bring_values(int l) {
+    const halves x = values_halves(*w.job, net, l);
+    const unsigned barrier = shared_at(&m.values), to = shared_at(buffer(l));
+    const int blocks = min(COLUMNS / BLOCK, x.blocks - (int)threadIdx.x / 128 * (COLUMNS / BLOCK));
+    const bool low = forward_low && !FAST;
+    wait_copies_out<1>(); /* the last are slopes */
+    if (blocks <= 0) return barrier_arrive(barrier);
+    barrier_expect(barrier, blocks * OF_BLOCK * (low ? 2 : 1));
+    for_blocks(x, low,
+               [&](char *there, unsigned place) { copy_in(to + place, there, OF_BLOCK, barrier); });
+  }
+
+  /* H_L of the rows, as numbers. Returns what takes the values below back to their size. */
+  __device__ __forceinline__ float forward() {
+    const gpu_job &j = *w.job;
+    float top = __uint_as_float(j.tops->x), scale = scale_of(j.tops->x);
+    for (int l = 1; l <= net.layers; l++) {
+      const int slabs = padded_block(net.width[l - 1]) / BLOCK;
+      if (net.width[l - 1] <= BLOCK / 2)
+        multiply<true, 2>(c, r, buffer(l - 1), slabs, forward_low);
+      else
+        multiply<true, 4>(c, r, buffer(l - 1), slabs, forward_low);
+      activate_sums<FAST>(c, p, j.theta + net.bias[l], net.width[l], weights_back / scale,
+                          net.activation);
+      if (l == net.layers) break;
+      scale = value_scale(net.activation, net.width[l - 1], theta, top);
+      const halves to = values_halves(j, net, l);
+      const bool leaves = goes_back(work.kind);
+      if (leaves) keep_scale(l, false, scale);
+      top = put_numbers(buffer(l), c, p, scale, forward_low);
+      top = finish(top, buffer(l), leaves ? &to : NULL, forward_low);
+    }
+    return 1.0f / scale;
+  }
+
+  /* y, and where there is a loss, it and u; the largest u. For all threads. */
+  __device__ __forceinline__ float residuals(const row_needs &needs, double given) {
+    const gpu_job &j = *w.job;
+    const int row = w.row + threadIdx.x;
+    put_outputs<FAST>(m, c, p, j.theta + net.head, net.width[net.layers]);
+    meet(1, WORKERS);
+    if (threadIdx.x < BLOCK) {
+      float u = (float)given;
+      if (work.kind != FOR_PULL && row < j.rows) {
+        const float y = m.out[0][threadIdx.x] + m.out[1][threadIdx.x] + j.theta[net.head_bias];
+        j.y[row] = y;
+        if (has_loss(work.kind)) loss += row_loss(j, needs, y, &u);
+      }
+      m.u[threadIdx.x] = u;
+      u_sum += u;
+    }
+    if (!goes_back(work.kind)) return 0.0f;
+    meet(1, WORKERS);
+    float top = 0.0f;
+    for (int i = threadIdx.x % 32; i < BLOCK; i += 32) top = fmaxf(top, fabsf(m.u[i]));
+    return __uint_as_float(__reduce_max_sync(~0u, __float_as_uint(top)));
+  }
+
+  /* D_L .. D_1, values of layer L - 1 being in their buffer. */
+  __device__ __forceinline__ void backward(float top_u, float values_back) {
+    const gpu_job &j = *w.job;
+    const int last = net.layers;
+    const float u0 = m.u[p.row], u1 = m.u[p.row + 8];
+    float scale = scale_of_bound(theta * top_u);
+    add_head(head, c, u0, u1);
+    keep_scale(last, true, scale);
+    float top = put_head_slopes<FAST>(buffer(last), c, p, j.theta + net.head, net.width[last], u0,
+                                      u1, scale, backward_low, net.activation);
+    halves to = slopes_halves(j, net, last);
+    top = finish(top, buffer(last), &to, backward_low);
+    for (int l = last; l > 1; l--) {
+      multiply<false, 4>(c, r, buffer(l), padded_block(net.width[l]) / BLOCK, backward_low);
+      if (l < last) {
+        barrier_wait(shared_at(&m.values), values_turn);
+        values_turn ^= 1;
+        values_back = *scale_place(j, l - 1, false, tile());
+      }
+      const float back = weights_back / scale;
+      scale = scale_of_bound((float)net.width[l] * theta * top);
+      keep_scale(l - 1, true, scale);
+      top = put_slopes<FAST>(buffer(l - 1), c, p, net.width[l - 1], back, scale, values_back,
+                             forward_low, backward_low, net.activation);
+      to = slopes_halves(j, net, l - 1);
+      top = finish(top, buffer(l - 1), &to, backward_low);
+      if (leads && l > 2) bring_values(l - 2);
+    }
+  }
+
+  /* The unit's sums; the last of a network's to arrive decides on its step. */
+  __device__ __forceinline__ void end_unit() {
+    const gpu_job &j = *w.job;
+    const int own = w.unit % work.each, count = (net.width[net.layers] + 7) / 8 * 8;
+    if (work.kind == FOR_OUTPUTS) return;
+    const double sum = warp_sum(loss), u = warp_sum(u_sum);
+    if (threadIdx.x == 32) m.loss = sum, m.u_sum = u;
+    meet(2 + threadIdx.x / 128, 128);
+    if (goes_back(work.kind)) {
+      float *to = head_sums_at(j, net, own);
+      leave_head(m, head, to, count);
+      if (threadIdx.x < HVI_DEVICE_PAD)
+        to[count + threadIdx.x] = threadIdx.x == 0 ? (float)(u + m.u_sum) : 0.0f;
+    }
+    if (has_loss(work.kind) && threadIdx.x < 32)
+      arrive(j, (double *)head_sums_at(j, net, j.head_tiles), own, j.head_tiles, sum + m.loss);
+  }
+
+  __device__ __forceinline__ void run() {
+    w.next(work);
+    if (leads) bring_rows(w);
+    while (w.job) {
+      const gpu_job &j = *w.job;
+      const int row = w.row + threadIdx.x;
+      const bool mine = threadIdx.x < BLOCK && row < j.rows;
+      /* on their way while outputs are computed */
+      const double given = mine && work.kind == FOR_PULL ? j.u[row] : 0.0;
+      const row_needs needs = mine && has_loss(work.kind) ? needs_of(j, row) : row_needs{};
+      theta = __uint_as_float(j.tops->theta), weights_back = 1.0f / weight_scale(j.tops->made);
+      forward_low = values_have_low(work.precision, j, work.kind);
+      backward_low = work.precision != HVI_DEVICE_FP16;
+      if (w.begins()) loss = u_sum = 0.0, head[0] = head[1] = head[2] = head[3] = 0.0f;
+      barrier_wait(shared_at(&m.rows), turn);
+      turn ^= 1;
+      const float values_back = forward();
+      const float top_u = residuals(needs, given);
+      if (goes_back(work.kind))
+        backward(top_u, values_back);
+      else
+        meet(1, WORKERS); /* nobody reads X any more */
+      walk next = w;
+      next.next(work);
+      if (leads) bring_rows(next);
+      if (w.ends()) end_unit();
+      w = next;
+    }
+    wait_copies_out<0>();
+  }
+};
+
+template <bool FAST>
+__global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ pass_work work) {
+  extern __shared__ __align__(1024) char shared[];
+  memory &m = *(memory *)shared;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared_at(&m.full[i]), 1);
+      barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
+    }
+    barrier_init(shared_at(&m.rows), GROUPS + 1);
+    barrier_init(shared_at(&m.values), GROUPS);
+    fence_barriers();
+  }
+  __syncthreads();
+  if (threadIdx.x >= WORKERS) {
+    give_registers<56>();
+    if (threadIdx.x == WORKERS) bring_weights(m, work);
+  } else {
+    take_registers<224>();
+    worker<FAST> all(m, work);
+    all.run();
+  }
+}
+
+} // namespace
+
+static bool all_fast(const hvi_device_shape *s) {
+  bool fast = s->activation == HVI_RELU;
+  for (size_t l = 1; l < s->layer_count; l++) fast = fast && s->width[l] == WIDEST;
+  return fast;
+}
+
+void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  const pass_work work = {l->jobs,      chain_of(s),   kind,
+                          l->precision, l->most_tiles, l->most_tiles * l->count};
+  const unsigned blocks = work.all < l->processors ? work.all : l->processors;
+  if (all_fast(s))
+    pass_rows<true><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
+  else
+    pass_rows<false><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
+}
+
+cudaError_t hvi_gpu_allow_passes(void) {
+  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  const cudaError_t e = cudaFuncSetAttribute(pass_rows<true>, what, sizeof(memory));
+  return e ? e : cudaFuncSetAttribute(pass_rows<false>, what, sizeof(memory));
+}
