@@ -25,8 +25,9 @@ struct hvi_device {
   cudaEvent_t begun, ended;
   hvi_device_precision precision;
   int major, minor, processors, clock; /* kHz */
-  gpu_job *jobs, *jobs_host;           /* [room], on the device and pinned */
-  progress *states;                    /* [room], pinned */
+  cluster_counts clusters;
+  gpu_job *jobs, *jobs_host; /* [room], on the device and pinned */
+  progress *states;          /* [room], pinned */
   size_t room;
   float *scratch; /* slots */
   size_t scratch_floats;
