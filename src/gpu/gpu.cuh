@@ -55,9 +55,6 @@ struct gpu_job {
   double shift, scale, goal, lr, lr_factor, beta1, beta2, epsilon, decay;
 };
 
-/* Clusters of 1, 2, 4 and 8 blocks, one block to a processor, that a device has room for. */
-typedef int cluster_counts[4];
-
 /* A launch: the same for all its kernels. */
 struct launch {
   cudaStream_t stream;
@@ -67,7 +64,6 @@ struct launch {
   hvi_device_precision precision;
   hvi_gpu_form form;
   int processors;
-  const int *clusters;
 };
 
 /* What a pass over the layers is for. */
@@ -97,12 +93,12 @@ void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
 /* Where values are halves: halves.cu, what new jobs bring; passes.cu, all layers and the head, forward and,
- * where slopes are wanted, backward; gradients.cu, the gradient, and the step. */
+ * where slopes are wanted, backward; gradients.cu, the parts' sums. */
 void hvi_gpu_split(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind);
 cudaError_t hvi_gpu_allow_passes(void);
-cudaError_t hvi_gpu_allow_gradients(cluster_counts clusters);
+cudaError_t hvi_gpu_allow_gradients(void);
 
 /* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
 cudaError_t hvi_gpu_allow_memory(void);
@@ -231,78 +227,6 @@ __device__ inline void arrive(const gpu_job &j, double *losses, int piece, int p
   for (int i = lane; i < pieces; i += 32) sum += __ldcg(losses + i);
   sum = warp_sum(sum);
   if (lane == 0) decide(j, sum);
-}
-
-/* A step of a network, or its gradient, with all that it needs at hand. */
-struct step_rule {
-  float *theta, *m, *v, *gradient; /* gradient not NULL: it is what is wanted */
-  int rule;
-  float b1, b2, c1, c2, epsilon, rate, root, shrink;
-};
-__device__ inline step_rule rule_of(const gpu_job &j, pass_kind kind) {
-  const progress &p = *j.state;
-  return {j.theta,
-          j.m,
-          j.v,
-          kind == FOR_PULL ? j.gradient : NULL,
-          j.rule,
-          (float)j.beta1,
-          (float)j.beta2,
-          (float)(1.0 - j.beta1),
-          (float)(1.0 - j.beta2),
-          (float)j.epsilon,
-          p.rate,
-          p.root,
-          p.shrink};
-}
-
-/* Four numbers, on their way. */
-struct four_numbers {
-  float4 theta, m, v;
-};
-__device__ inline four_numbers numbers_at(const step_rule &s, size_t at) {
-  return {*(const float4 *)(s.theta + at), *(const float4 *)(s.m + at),
-          *(const float4 *)(s.v + at)};
-}
-
-__device__ inline float step_of(const step_rule &s, float theta, float g, float *m, float *v) {
-  if (s.rule == HVI_DEVICE_GD) return theta - s.rate * g;
-  if (s.rule == HVI_DEVICE_MOMENTUM) {
-    *m = s.b1 * *m + g;
-    return theta - s.rate * *m;
-  }
-  *m = s.b1 * *m + s.c1 * g;
-  *v = s.b2 * *v + s.c2 * g * g;
-  const float down = s.rate * *m / (sqrtf(s.root * *v) + s.epsilon);
-  return theta - (down + s.shrink * theta);
-}
-
-/* Four numbers whose gradient is g; the largest after a step. */
-__device__ inline float step_four(const step_rule &s, size_t at, four_numbers &x, float4 g) {
-  if (s.gradient) {
-    *(float4 *)(s.gradient + at) = g;
-    return 0.0f;
-  }
-  x.theta.x = step_of(s, x.theta.x, g.x, &x.m.x, &x.v.x);
-  x.theta.y = step_of(s, x.theta.y, g.y, &x.m.y, &x.v.y);
-  x.theta.z = step_of(s, x.theta.z, g.z, &x.m.z, &x.v.z);
-  x.theta.w = step_of(s, x.theta.w, g.w, &x.m.w, &x.v.w);
-  *(float4 *)(s.theta + at) = x.theta;
-  if (s.rule != HVI_DEVICE_GD) *(float4 *)(s.m + at) = x.m;
-  if (s.rule == HVI_DEVICE_ADAM) *(float4 *)(s.v + at) = x.v;
-  return fmaxf(fmaxf(fabsf(x.theta.x), fabsf(x.theta.y)),
-               fmaxf(fabsf(x.theta.z), fabsf(x.theta.w)));
-}
-
-/* So many arrays, `apart` numbers from each other, in their order. */
-__device__ inline float4 sum_in_order(const float *sums, size_t apart, int count) {
-  float4 g = *(const float4 *)sums;
-#pragma unroll 8
-  for (int i = 1; i < count; i++) {
-    const float4 x = *(const float4 *)(sums + i * apart);
-    g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
-  }
-  return g;
 }
 
 /* The largest of a warp's numbers without signs into *top, by its bits, which are in the same order. */

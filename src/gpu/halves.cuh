@@ -87,13 +87,14 @@ __device__ inline halves slopes_halves(const gpu_job &j, const chain &c, int l) 
   return halves_at((char *)(j.slot + j.lead_rows * before), j.rows, c.width[l]);
 }
 
-/* The head's sums of a unit, and behind those of all units their losses. */
-__host__ __device__ inline int head_numbers(const chain &c) {
-  return (c.width[c.layers] + 2 * HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
+/* Sums of a part; the head's sums of a unit, and behind those of all units their losses. */
+__device__ inline float *sums_at(const gpu_job &j, const chain &c, int part) {
+  const size_t before = c.before[c.layers] + c.before[c.layers + 1];
+  return j.slot + j.lead_rows * before + (size_t)part * c.numbers;
 }
 __device__ inline float *head_sums_at(const gpu_job &j, const chain &c, int unit) {
-  const size_t before = c.before[c.layers] + c.before[c.layers + 1];
-  return j.slot + j.lead_rows * before + (size_t)unit * head_numbers(c);
+  const int each = (c.width[c.layers] + 2 * HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
+  return sums_at(j, c, j.parts) + (size_t)unit * each;
 }
 
 /* What takes the halves of H_l or D_l in rows 64 tile .. back to their size. */

@@ -41,44 +41,6 @@ __device__ inline void barrier_wait(unsigned barrier, unsigned parity) {
             : "memory");
 }
 
-/* Blocks of a cluster: where something of this block's shared memory lies in that of block `rank`; barriers
- * there; all have come. */
-__device__ inline int cluster_rank() {
-  unsigned rank = 0;
-  ON_HOPPER("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return (int)rank;
-}
-__device__ inline unsigned shared_of(unsigned shared, int rank) {
-  unsigned there = 0;
-  ON_HOPPER("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared), "r"(rank));
-  return there;
-}
-__device__ inline float4 number_of_cluster(unsigned there) {
-  float4 x = {};
-  ON_HOPPER("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-            : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
-            : "r"(there)
-            : "memory");
-  return x;
-}
-__device__ inline void barrier_arrive_at(unsigned there) {
-  ON_HOPPER("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
-}
-__device__ inline void barrier_wait_cluster(unsigned barrier, unsigned parity) {
-  ON_HOPPER("{\n"
-            ".reg .pred done;\n"
-            "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-            "@!done bra again;\n"
-            "}" ::"r"(barrier),
-            "r"(parity)
-            : "memory");
-}
-__device__ inline void meet_cluster() {
-  ON_HOPPER("barrier.cluster.arrive.release.aligned;\n"
-            "barrier.cluster.wait.acquire.aligned;" ::
-                : "memory");
-}
-
 /* Contiguous bytes, a multiple of 16. */
 __device__ inline void copy_in(unsigned to, const char *from, unsigned bytes, unsigned barrier) {
   ON_HOPPER(

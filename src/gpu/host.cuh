@@ -25,9 +25,8 @@ struct hvi_device {
   cudaEvent_t begun, ended;
   hvi_device_precision precision;
   int major, minor, processors, clock; /* kHz */
-  cluster_counts clusters;
-  gpu_job *jobs, *jobs_host; /* [room], on the device and pinned */
-  progress *states;          /* [room], pinned */
+  gpu_job *jobs, *jobs_host;           /* [room], on the device and pinned */
+  progress *states;                    /* [room], pinned */
   size_t room;
   float *scratch; /* slots */
   size_t scratch_floats;

@@ -66,7 +66,7 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
                          d->minor);
   GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
   if (d->major == 9) GPU_TRY(hvi_gpu_allow_passes(), "its kernels");
-  if (d->major == 9) GPU_TRY(hvi_gpu_allow_gradients(d->clusters), "its kernels");
+  if (d->major == 9) GPU_TRY(hvi_gpu_allow_gradients(), "its kernels");
   GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
   GPU_TRY(cudaEventCreate(&d->begun), "a clock");
   GPU_TRY(cudaEventCreate(&d->ended), "a clock");
@@ -249,8 +249,8 @@ static gpu_job table_row(const hvi_device_job *j, hvi_device_kind kind, hvi_gpu_
   g.host = host_side_of(j, kind);
   g.x_halves = n->x_halves, g.weight_halves = n->weight_halves;
   g.rows = (int)j->rows, g.lead_rows = (int)hvi_gpu_lead_rows(form, j->rows);
-  g.part_rows = (int)hvi_gpu_part_rows(form, j->rows);
-  g.parts = (int)hvi_gpu_parts(form, j->rows);
+  g.part_rows = (int)hvi_gpu_part_rows(j->rows);
+  g.parts = (int)hvi_gpu_parts(j->rows);
   g.head_rows = (int)hvi_gpu_head_rows(j->rows), g.head_tiles = (int)hvi_gpu_head_tiles(j->rows);
   g.careful = s->goal > -INFINITY || s->least_wanted;
   g.fresh = !j->begun, g.forget = s->forget;
@@ -319,7 +319,7 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
   }
   HVI_TRY(grow_table(d, count, err));
   HVI_TRY(grow_scratch(d, all, least, err));
-  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision, form, d->processors, d->clusters};
+  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision, form, d->processors};
   for (size_t i = 0; i < count; i++) {
     const size_t own = slot_floats(form, kind, jobs[i]);
     if (used + own > d->scratch_floats) break;
@@ -346,17 +346,20 @@ static void put_values(const hvi_device_shape *s, const launch *l, pass_kind kin
   else
     hvi_gpu_head(l, s, kind);
 }
-/* The gradient, and the step or what is wanted of it. */
 static void put_gradient(const hvi_device_shape *s, const launch *l, pass_kind kind) {
   put_values(s, l, kind);
-  if (l->form == HVI_GPU_HALVES) return hvi_gpu_gradients(l, s, kind);
-  hvi_gpu_backward(l, s, kind);
-  hvi_gpu_update(l, s, kind);
+  if (l->form == HVI_GPU_HALVES)
+    hvi_gpu_gradients(l, s, kind);
+  else
+    hvi_gpu_backward(l, s, kind);
 }
 
 /* The kernels of a chunk, and of the loss after its last step where a descent may end. */
 static void put_steps(const hvi_device_shape *s, const launch *l, int steps, bool ends) {
-  for (int i = 0; i < steps; i++) put_gradient(s, l, FOR_STEP);
+  for (int i = 0; i < steps; i++) {
+    put_gradient(s, l, FOR_STEP);
+    hvi_gpu_update(l, s, FOR_STEP);
+  }
   if (ends) put_values(s, l, FOR_END);
 }
 
@@ -424,6 +427,7 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
     put_values(s, l, FOR_OUTPUTS);
   } else if (kind == HVI_DEVICE_PULL) {
     put_gradient(s, l, FOR_PULL);
+    hvi_gpu_update(l, s, FOR_PULL);
   } else {
     hvi_gpu_forward(l, s, FOR_PUSH);
     hvi_gpu_tangents(l, s);

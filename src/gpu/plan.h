@@ -11,7 +11,7 @@
  *
  *   values   H_l   [lead rows][lead width]   l = 1 .. hidden layers; as halves not the last
  *   slopes   D_l   the same, of all: dl/d(pre-activation); tangents in a product J v
- *   sums           [parts][numbers]       of the gradient; of halves they never leave the processors
+ *   sums           [parts][numbers]       of the gradient
  *   head's sums    [tiles][padded width + padded output]
  *   losses         [tiles] doubles
  *   scales         [hidden layers][2][tiles of 64 rows] of H_l and D_l: where these are halves
@@ -32,7 +32,6 @@ enum {
   HVI_GPU_WIDEST = 256, /* layers of networks whose values are halves */
   HVI_GPU_PART_ROWS = 256,
   HVI_GPU_MOST_PARTS = 32,
-  HVI_GPU_MOST_SHARES = 8, /* parts where values are halves: blocks of a cluster */
   HVI_GPU_PART_STEP = 64,
   HVI_GPU_HEAD_STEP = 64,
   HVI_GPU_MOST_HEAD_TILES =
@@ -44,13 +43,12 @@ static inline size_t hvi_gpu_padded(size_t n, size_t step) { return (n + step - 
 static inline size_t hvi_gpu_tiles(size_t n, size_t tile) { return (n + tile - 1) / tile; }
 
 /* Rows of a part: a multiple of the step, such that there are not too many parts. */
-static inline size_t hvi_gpu_part_rows(hvi_gpu_form form, size_t rows) {
-  const size_t most = form == HVI_GPU_HALVES ? HVI_GPU_MOST_SHARES : HVI_GPU_MOST_PARTS;
-  const size_t fair = hvi_gpu_tiles(rows, most), least = HVI_GPU_PART_ROWS;
+static inline size_t hvi_gpu_part_rows(size_t rows) {
+  const size_t fair = hvi_gpu_tiles(rows, HVI_GPU_MOST_PARTS), least = HVI_GPU_PART_ROWS;
   return hvi_gpu_padded(fair > least ? fair : least, HVI_GPU_PART_STEP);
 }
-static inline size_t hvi_gpu_parts(hvi_gpu_form form, size_t rows) {
-  return hvi_gpu_tiles(rows, hvi_gpu_part_rows(form, rows));
+static inline size_t hvi_gpu_parts(size_t rows) {
+  return hvi_gpu_tiles(rows, hvi_gpu_part_rows(rows));
 }
 
 static inline size_t hvi_gpu_head_rows(size_t rows) {
@@ -82,8 +80,7 @@ static inline size_t hvi_gpu_sums(const hvi_device_shape *s, hvi_gpu_form form, 
   return hvi_gpu_slopes(s, form, rows) + hvi_gpu_values(s, form, rows, s->layer_count);
 }
 static inline size_t hvi_gpu_head_sums(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
-  const size_t parts = form == HVI_GPU_HALVES ? 0 : hvi_gpu_parts(form, rows);
-  return hvi_gpu_sums(s, form, rows) + parts * hvi_device_numbers(s);
+  return hvi_gpu_sums(s, form, rows) + hvi_gpu_parts(rows) * hvi_device_numbers(s);
 }
 static inline size_t hvi_gpu_losses(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
   const size_t each = hvi_device_padded(s->width[s->layer_count - 1]) + HVI_DEVICE_PAD;
