@@ -57,19 +57,11 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
 }
 
 /* What does not go together. */
-typedef struct rule {
-  bool broken;
-  const char *text;
-} rule;
-
-static int check_rules(const rule *r) {
-  for (; r->text; r++)
-    if (r->broken) return hvi_complain(HVI_EXIT_USAGE, "%s", r->text);
-  return HVI_EXIT_DONE;
-}
-
 static int check_options(const hvi_evaluate *e) {
-  return check_rules((rule[]){
+  const struct {
+    bool broken;
+    const char *text;
+  } rules[] = {
       {!e->env_name == !e->data_path,
        "evaluate takes an environment with --policy FILE, or --data FILE, and not both"},
       {e->env_name && !e->policy_path, "the policy is missing: --policy FILE"},
@@ -80,8 +72,10 @@ static int check_options(const hvi_evaluate *e) {
       {!isnan(e->standard_error) && !e->testset_path, "--standard-error goes with --testset"},
       {e->gap_rows != HVI_EVALUATION_ROWS && !e->gap, "--gap-rows goes with --gap"},
       {e->gap && e->env_name,
-       "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
-      {0}});
+       "--gap goes with --data; otherwise the Bellman gap is that of the last batch"}};
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].broken) return hvi_complain(HVI_EXIT_USAGE, "%s", rules[i].text);
+  return HVI_EXIT_DONE;
 }
 
 /* The method in force, from the defaults and the options. */

@@ -128,7 +128,7 @@ static hvi_status draw(training *t, hvi_error *err) {
   const hvi_series series[] = {
       {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
       {"mean of ten", file, "step", "mean_return_10", NULL, HVI_MARK_LINE, 0}};
-  const hvi_panel panel = {.x = {.label = "environment steps, thousands", .thousands = true},
+  const hvi_panel panel = {.x = {.label = "environment steps"},
                            .y = {.label = "return"},
                            .series_count = sizeof series / sizeof *series,
                            .series = series};

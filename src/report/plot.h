@@ -46,7 +46,6 @@ typedef struct hvi_axis {
   bool log;
   double low, high; /* both 0: chosen from the data */
   bool floor;       /* of y: lines that leave a logarithmic axis below run along its end */
-  bool thousands;   /* of x: tics count thousands, for numbers that would not fit */
 } hvi_axis;
 
 /* A logarithmic axis from the decade below the smallest (but not below 1e-16) to the one above the

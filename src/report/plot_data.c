@@ -70,7 +70,7 @@ static hvi_shape look(const hvi_points *p, const hvi_panel *panel, hvi_mark mark
                                  (last + 1 < p->count && isinf(y[last + 1]) && x[last + 1] <= end),
                      .rose = y[last] > 100 * fabs(y[first]),
                      .end = x[last],
-                     .x = panel->x.thousands ? at / 1000 : at,
+                     .x = at,
                      .y = fmin(y[k], top)};
 }
 
@@ -165,7 +165,7 @@ static void put_axis(FILE *to, const char *before, const hvi_axis *a) {
   putc('}', to);
 }
 
-/* One column, as the script draws it: in thousands, and held at the end of its axis. */
+/* One column, as the script draws it: held at the end of its axis. */
 static void put_column(FILE *to, const hvi_panel *panel, const hvi_series *s, const hvi_points *p,
                        size_t c) {
   const bool map = s->mark == HVI_MARK_MAP;
@@ -178,10 +178,7 @@ static void put_column(FILE *to, const hvi_panel *panel, const hvi_series *s, co
     if (c == 0 && s->mark == HVI_MARK_BARS)
       put_text(to, comma, p->names[i]);
     else
-      put_number(to, comma,
-                 c == 0 && panel->x.thousands ? x / 1000
-                 : held && x < y->low         ? y->low
-                                              : x);
+      put_number(to, comma, held && x < y->low ? y->low : x);
   }
   putc(']', to);
 }

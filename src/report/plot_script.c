@@ -337,11 +337,7 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s, boo
   if (s->mark == HVI_MARK_VERTICAL) hvi_text_add(t, "    NaN notitle");
   if (s->mark == HVI_MARK_MAP) add_map(t, p, s);
   if (s->mark >= HVI_MARK_MAP) return;
-  add_named(t,
-            bars             ? "    './'.$ using 0:"
-            : p->x.thousands ? "    './'.$ using (column(@)/1000):"
-                             : "    './'.$ using (column(@)):",
-            s->file, s->x);
+  add_named(t, bars ? "    './'.$ using 0:" : "    './'.$ using (column(@)):", s->file, s->x);
   add_column(t, s->y, &p->y, s);
   if (spread && bars) {
     add_named(t, ":(0):(column($) - column(@)) with vectors nohead lc rgb '#222222' lw 1.6 notitle",

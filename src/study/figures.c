@@ -20,7 +20,7 @@ typedef struct page_keys {
 
 typedef struct axis_keys {
   const char *label;
-  bool log, floor, thousands, fit;
+  bool log, floor, fit;
   double low, high, least, most, ceiling, below, above; /* least, most, ceiling: NaN for none */
 } axis_keys;
 
@@ -44,8 +44,7 @@ static const hvi_setting page_rows[] = {
 static const hvi_setting axis_rows[] = {
     {"label", HVI_SETTING_TEXT, AT(label), .fallback = ""},
     {"log", HVI_SETTING_FLAG, AT(log)}, {"floor", HVI_SETTING_FLAG, AT(floor)},
-    {"thousands", HVI_SETTING_FLAG, AT(thousands)}, {"fit", HVI_SETTING_FLAG, AT(fit)},
-    {"low", HVI_SETTING_REAL, AT(low)}, {"high", HVI_SETTING_REAL, AT(high)},
+    {"fit", HVI_SETTING_FLAG, AT(fit)}, {"low", HVI_SETTING_REAL, AT(low)}, {"high", HVI_SETTING_REAL, AT(high)},
     {"least", HVI_SETTING_REAL, NONE, AT(least)}, {"most", HVI_SETTING_REAL, NONE, AT(most)},
     {"ceiling", HVI_SETTING_REAL, NONE, AT(ceiling), .range = "(0,inf)"},
     {"below", HVI_SETTING_REAL, AT(below), .fallback = "1", .range = "(0,inf)"},
@@ -372,12 +371,7 @@ static hvi_axis finish_axis(sheet *s, size_t axis) {
   const double low = s->low[axis], high = s->high[axis];
   char *label = s->labels[axis];
   fill_in(label, k->label, s);
-  hvi_axis a = {.label = label,
-                .log = k->log,
-                .floor = k->floor,
-                .thousands = k->thousands,
-                .low = k->low,
-                .high = k->high};
+  hvi_axis a = {.label = label, .log = k->log, .floor = k->floor, .low = k->low, .high = k->high};
   if (a.low != 0.0 || a.high != 0.0 || !(high >= low)) return a;
   if (k->fit) {
     a.low = low / k->below;
