@@ -75,7 +75,7 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
                                hvi_error *err) {
   const size_t state = hvi_solver_state(e->solver), outer = e->solver->row.outer;
   HVI_NEW(double, solver, state, "a checkpoint", err);
-  HVI_NEW(double, rows, e->count *COLUMNS, "a checkpoint", err);
+  HVI_NEW(double, rows, (e->count * COLUMNS), "a checkpoint", err);
   hvi_solver_save(e->solver, solver);
   HVI_TRY(hvi_evaluation_device(e, err));
   for (size_t i = 0; i < e->count * COLUMNS; i++)

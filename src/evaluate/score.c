@@ -161,7 +161,7 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
     return hvi_error_input(err, "the test set has observations of length %zu, and %s of %zu",
                            set->obs, env->name, n);
   double c;
-  HVI_NEW(double, P, n *n, "the matrix of a value", err);
+  HVI_NEW(double, P, (n * n), "the matrix of a value", err);
   HVI_TRY(hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err));
   HVI_TRY(hvi_probe_of_testset(probe, set, err));
   for (size_t i = 0; i < set->count; i++) {

@@ -94,8 +94,8 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
     return hvi_error_set(err, HVI_ERROR_MISMATCH, "'%s' was made by hvi %s, and this is hvi %s",
                          path, version, hvi_version());
   if (strcmp(about, k->about) == 0) return hvi_kept_match_levels(k, path, levels, err);
-  hvi_kept as_asked =
-      *k; /* what BLAS has drawn is another problem on another level: that is told */
+  /* what BLAS has drawn is another problem on another level: that is told */
+  hvi_kept as_asked = *k;
   if (!hvi_kept_match_levels(&as_asked, path, levels, err))
     return complain_other(path, about, k->about, err);
   return err->status = HVI_ERROR_MISMATCH;

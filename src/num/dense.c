@@ -232,8 +232,9 @@ bool hvi_dense_damped_solve(double *x, const double *J, const double *b, double 
 static hvi_status copy_square(double **copy, const double *A, size_t n, size_t extra,
                               hvi_error *err) {
   size_t size = 0;
-  if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size)
-    HVI_TRY(hvi_new(copy, size + extra, "a copy of a matrix", err));
+  if (n > INT_MAX || !hvi_multiply_sizes(n, n, &size) || size + extra < size)
+    return hvi_error_memory(err, "a copy of a matrix");
+  HVI_TRY(hvi_new(copy, size + extra, "a copy of a matrix", err));
   if (A && !hvi_vec_finite(A, size))
     return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", n, n);
   if (A) hvi_vec_copy(*copy, A, size);

@@ -28,7 +28,7 @@ void hvi_matrix_whiten(double *A, const double *L, size_t k) {
 }
 
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err) {
-  HVI_NEW(double, S, k *k + k, "the operator's matrix", err);
+  HVI_NEW(double, S, (k * k + k), "the operator's matrix", err);
   double *w = S + k * k;
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < k; j++) S[i * k + j] = 0.5 * (C[i * k + j] + C[j * k + i]);

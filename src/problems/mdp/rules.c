@@ -76,8 +76,8 @@ static void lambda_step(const hvi_transition *x, double h, double decay, double 
     const hvi_transition x = hvi_trajectory_transition((const hvi_trajectory *)p, sample);         \
     call;                                                                                          \
   }
-RULE(td0, hvi_vec_add(theta, eta *td_error(&x, theta), x.now, x.d))
-RULE(residual_gradient, add_slope(theta, eta *td_error(&x, theta), &x))
+RULE(td0, hvi_vec_add(theta, td_error(&x, theta) * eta, x.now, x.d))
+RULE(residual_gradient, add_slope(theta, td_error(&x, theta) * eta, &x))
 RULE(tdc, tdc_step(&x, eta, eta * s->second_rate, state, theta))
 RULE(gtd2, gtd2_step(&x, eta, eta * s->second_rate, state, theta))
 RULE(td_lambda, lambda_step(&x, eta, s->trace_decay, state, theta))
