@@ -17,12 +17,10 @@ struct progress {
   unsigned arrived; /* tiles whose loss is there */
 };
 
-/* Bits of the largest numbers, without signs, of what products read: inputs, parameters, a direction, H_l
- * and D_l or T_l. Those of parameters are the largest since the descent began. Halves of weights are scaled
- * by what it was before they were made. */
+/* Bits of the largest numbers, without signs, of inputs and parameters, of these the largest since the descent
+ * began. Halves of weights are scaled by what it was before they were made. */
 struct magnitudes {
-  unsigned x, theta, direction, made;
-  unsigned h[HVI_DEVICE_MOST_LAYERS + 1], d[HVI_DEVICE_MOST_LAYERS + 1];
+  unsigned x, theta, made;
 };
 
 /* Arrays of a job in the host's memory, which the device can reach; NULL: it has none of that kind. */
@@ -75,8 +73,8 @@ enum pass_kind {
   FOR_PUSH     /* values and tangents */
 };
 
-/* layers.cu: H_l for all hidden layers; tangents; D_l and the parts' sums of gradients, from D of the
- * last hidden layer. */
+/* Where values are numbers, layers.cu: H_l for all hidden layers; tangents; D_l and the parts' sums of
+ * gradients, from D of the last hidden layer. */
 void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind);
@@ -138,10 +136,6 @@ static inline layer layer_of(const hvi_device_shape *s, hvi_gpu_form form, int l
   y.here = hvi_gpu_values(s, form, 1, l) / rows;
   y.activation = s->activation;
   return y;
-}
-
-__device__ inline unsigned top_of_inputs(const gpu_job &j, const layer &y) {
-  return y.l == 1 ? j.tops->x : j.tops->h[y.l - 1];
 }
 
 /* What goes into the layer; H_l; D of this layer and of the one below; sums of parts; the
@@ -245,8 +239,6 @@ __device__ inline float scale_of(unsigned top) {
  * own, the others are calls. */
 static __device__ __noinline__ float activate_by_name(hvi_activation a, float x) {
   switch (a) {
-  case HVI_RELU:
-    return fmaxf(x, 0.0f);
   case HVI_LEAKY_RELU:
     return x > 0.0f ? x : 0.01f * x;
   case HVI_TANH:
@@ -263,8 +255,6 @@ static __device__ __noinline__ float activate_by_name(hvi_activation a, float x)
 }
 static __device__ __noinline__ float slope_by_name(hvi_activation a, float h) {
   switch (a) {
-  case HVI_RELU:
-    return h > 0.0f ? 1.0f : 0.0f;
   case HVI_LEAKY_RELU:
     return h > 0.0f ? 1.0f : 0.01f;
   case HVI_TANH:
@@ -279,9 +269,9 @@ static __device__ __noinline__ float slope_by_name(hvi_activation a, float h) {
     return 1.0f;
   }
 }
-template <bool RELU> __device__ inline float activate(hvi_activation a, float x) {
-  return RELU ? fmaxf(x, 0.0f) : activate_by_name(a, x);
+__device__ inline float activate(hvi_activation a, float x) {
+  return a == HVI_RELU ? fmaxf(x, 0.0f) : activate_by_name(a, x);
 }
-template <bool RELU> __device__ inline float slope_at(hvi_activation a, float h) {
-  return RELU ? (h > 0.0f ? 1.0f : 0.0f) : slope_by_name(a, h);
+__device__ inline float slope_at(hvi_activation a, float h) {
+  return a == HVI_RELU ? (h > 0.0f ? 1.0f : 0.0f) : slope_by_name(a, h);
 }

@@ -11,10 +11,10 @@
 #include <cmath>
 #include <vector>
 
-/* Operations a second: fused multiply-adds of all processors at the highest clock. Half-precision units
- * of a processor do 2,048 a cycle on Hopper and later, 1,024 on Ampere; plain ones 128. */
+/* Operations a second: fused multiply-adds of all processors at the highest clock. Hopper's half-precision
+ * units do 2,048 a cycle for each processor; plain ones 128. */
 static double peak_of(const hvi_device *d) {
-  const double each = d->precision == HVI_DEVICE_FP32 ? 128.0 : d->major >= 9 ? 2048.0 : 1024.0;
+  const double each = d->precision == HVI_DEVICE_FP32 ? 128.0 : 2048.0;
   return 2.0 * each * d->processors * 1e3 * d->clock;
 }
 

@@ -67,6 +67,7 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
   GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
   if (d->major == 9) GPU_TRY(hvi_gpu_allow_passes(), "its kernels");
   if (d->major == 9) GPU_TRY(hvi_gpu_allow_gradients(), "its kernels");
+  if (d->major != 9) d->precision = HVI_DEVICE_FP32; /* halves are for Hopper's tensor cores */
   GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
   GPU_TRY(cudaEventCreate(&d->begun), "a clock");
   GPU_TRY(cudaEventCreate(&d->ended), "a clock");
@@ -111,9 +112,9 @@ static hvi_status describe(hvi_device *d, hvi_device_about *about, hvi_error *er
   return HVI_OK;
 }
 
-/* Halves are for Hopper's tensor cores, and for networks with a hidden layer that are not too wide. */
+/* Halves are for networks with a hidden layer that are not too wide. */
 static hvi_gpu_form form_of(const hvi_device *d, const hvi_device_shape *s) {
-  bool halves = d->major == 9 && d->precision != HVI_DEVICE_FP32 && s->layer_count > 1;
+  bool halves = d->precision != HVI_DEVICE_FP32 && s->layer_count > 1;
   for (size_t l = 0; l < s->layer_count; l++) halves = halves && s->width[l] <= HVI_GPU_WIDEST;
   return halves ? HVI_GPU_HALVES : HVI_GPU_NUMBERS;
 }

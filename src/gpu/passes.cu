@@ -239,7 +239,7 @@ __device__ __forceinline__ void activate_sums(float (&c)[NUMBERS], const place &
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const float x = fmaf(c[4 * i + q], back, q % 2 ? b.y : b.x);
-      c[4 * i + q] = FAST || column + q % 2 < count ? activate<FAST>(a, x) : 0.0f;
+      c[4 * i + q] = FAST || column + q % 2 < count ? activate(FAST ? HVI_RELU : a, x) : 0.0f;
     }
   }
 }
@@ -277,8 +277,8 @@ __device__ __forceinline__ float put_slopes(char *to, const float (&c)[NUMBERS],
         x = make_float2(high & 0xffffu ? x.x : 0.0f, high >> 16 ? x.y : 0.0f);
       } else {
         const float2 v = join_two(high, values_low ? *(const unsigned *)(at + PLANE) : 0u);
-        x.x = column < count ? x.x * slope_at<false>(a, v.x * values_back) : 0.0f;
-        x.y = column + 1 < count ? x.y * slope_at<false>(a, v.y * values_back) : 0.0f;
+        x.x = column < count ? x.x * slope_at(a, v.x * values_back) : 0.0f;
+        x.y = column + 1 < count ? x.y * slope_at(a, v.y * values_back) : 0.0f;
       }
       put_two(at, x, scale, low);
       top = larger(top, x);
@@ -343,8 +343,9 @@ put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const float
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const float u = half ? u1 : u0;
-      const float2 d = make_float2(u * x.x * slope_at<FAST>(a, c[4 * i + 2 * half]),
-                                   u * x.y * slope_at<FAST>(a, c[4 * i + 2 * half + 1]));
+      const float2 d =
+          make_float2(u * x.x * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half]),
+                      u * x.y * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half + 1]));
       put_two(to + p.at(i, half), d, scale, low);
       top = larger(top, d);
     }

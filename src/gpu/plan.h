@@ -3,9 +3,7 @@
  *
  * Rows are cut into parts, in order. Weight gradients are sums over rows: a part's rows are summed in
  * their order, and the parts' sums in theirs. How many parts there are depends on the rows alone, so
- * that a network's bits do not depend on what else a device is doing. Tiles of outputs may be large
- * or small, as many networks or few have to fill the device: no sum crosses a tile, so that does not
- * change a bit.
+ * that a network's bits do not depend on what else a device is doing. No sum crosses a tile of outputs.
  *
  * A slot is the memory that one network needs during a step and not after it, in floats:
  *

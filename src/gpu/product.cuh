@@ -1,5 +1,5 @@
 /*
- * A tile of a product on the tensor cores: C[BM][BN] = A B', by a block of threads.
+ * A tile of a product in single precision on the plain units: C[BM][BN] = A B', by a block of threads.
  *
  * A is BM rows of K numbers, B is BN rows of K numbers. Either lies in memory with k contiguous
  * ("rows") or with k strided ("columns"): so the three products of a layer,
@@ -8,303 +8,175 @@
  *   slopes     D W      A = D by rows,       B = W by columns    k: outputs
  *   gradients  D'H      A = D by columns,    B = H by columns    k: examples
  *
- * are one function. They go through the product in slabs along k: while a slab is multiplied the next
- * one is on its way from memory to registers, from where it is rounded into the other half of
- * shared memory. What lies beyond the matrices is zero.
+ * are one function. They go through the product in slabs along k, several of them on their way to shared
+ * memory while one is multiplied. What lies beyond the matrices is zero.
  *
- * Precision: half-precision numbers have 11 bits, as those of TF32 have, at twice the speed, but a narrow
- * range. So an operand is multiplied by the power of two that brings its largest number below 2^15; its
- * largest number (`top`) was found by the kernel that wrote it. With x = high + low, high rounded to 11
- * bits and low to another 11,
- *
- *   a b ~ low_a high_b + high_a low_b + high_a high_b
- *
- * leaves an error of about 2^-22, that of single precision. The unit cuts its sums off instead of
- * rounding them, so each GROUP of k are summed there from zero and added here. `ONCE` is the last of
- * the three products alone. `SINGLE` keeps single precision, and multiplies on the plain units.
- *
- * Warps share the tile in a grid of WARPS_M by WARPS_N; each multiplies by mma.m16n8k16. With lane = 4 g
- * + t a thread holds rows g and g + 8 of each 16 and columns 2 t and 2 t + 1 of each 8 of C. A number's
- * sum runs over k in order, whatever the tile is.
- *
- * In shared memory a row of a slab by rows has high halves, low ones and 16 bytes more; a slab by
- * columns has lines of high halves and lines of low ones, each 16 bytes longer than the tile. Eight rows
- * that ldmatrix reads are then in different banks. Numbers of `SINGLE` take the place of both halves.
+ * A block's threads are GROUPS groups, each of which takes its share of k of every slab; a thread of a group
+ * has TM by TN numbers of the tile. At the end the groups' sums are added in order. So a number's sum is cut
+ * up in the same way wherever it stands in a tile.
  */
 #pragma once
 
-#include "gpu/gpu.cuh"
+#include <cuda_pipeline.h>
 
-#include <cuda_fp16.h>
-
-enum { GROUP = 32 };
+/* Four numbers side by side. */
+struct four {
+  float x[4];
+  four() = default;
+  __device__ explicit four(const float *from) {
+    const float4 v = *(const float4 *)from;
+    x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+  }
+  __device__ void store(float *to) const { *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]); }
+};
 
 /* A matrix operand: `lead` numbers from one row (or column) to the next. */
 struct operand {
   const float *at;
   int lead;
-  int count;    /* rows of A or B, as counted along the tile */
-  int length;   /* along k */
-  unsigned top; /* the bits of the largest of its numbers, without signs */
+  int count;  /* rows of A or B, as counted along the tile */
+  int length; /* along k */
 };
 
-/* DEPTH: a slab's length along k. Blocks of a processor are told to the compiler, which divides the
- * registers by them. */
-template <int M, int N, int K, int WM, int WN, int BLOCKS> struct tile {
-  static constexpr int BM = M, BN = N, DEPTH = K;
-  static constexpr int WARPS_M = WM, WARPS_N = WN, THREADS = 32 * WM * WN;
-  static constexpr int MT = M / WM / 16, NT = N / WN / 8; /* fragments of a warp */
-  static constexpr int RESIDENT = BLOCKS;
-};
-using large_tile = tile<128, 128, 32, 4, 4, 1>;
-using small_tile = tile<32, 64, 64, 2, 2, 3>;
-
-enum product_mode { TRIPLE, SINGLE, ONCE }; /* as hvi_device_precision */
-
-/* A slab of ROWS rows in shared memory, in bytes. */
-template <bool BY_ROWS, int ROWS, int DEPTH> struct slab {
-  /* from a row, or a k, to the next, and from high halves to low ones */
-  static constexpr int LINE = BY_ROWS ? 4 * DEPTH + 16 : 2 * ROWS + 16;
-  static constexpr int LOW = BY_ROWS ? 2 * DEPTH : DEPTH * LINE;
-  static constexpr int BYTES = BY_ROWS ? ROWS * LINE : 2 * DEPTH * LINE;
-  static constexpr int SINGLE_LINE = BY_ROWS ? LINE : 4 * ROWS + 16;
-  static_assert(BY_ROWS || DEPTH * SINGLE_LINE <= BYTES, "numbers take the place of both halves");
-  /* Where four halves along the line begin. */
-  __device__ static int at(int row, int k) {
-    return BY_ROWS ? row * LINE + 2 * k : k * LINE + 2 * row;
-  }
-  __device__ static int single_at(int row, int k) {
-    return BY_ROWS ? row * SINGLE_LINE + 4 * k : k * SINGLE_LINE + 4 * row;
-  }
+/* DEPTH: a slab's length along k. */
+template <int M, int N, int K, int OF_M, int OF_N, int SHARES, int ON_THEIR_WAY> struct tile {
+  static constexpr int BM = M, BN = N, DEPTH = K, TM = OF_M, TN = OF_N;
+  static constexpr int GROUPS = SHARES, STAGES = ON_THEIR_WAY;
+  static constexpr int DOWN = M / OF_M, ACROSS = N / OF_N; /* threads of a group */
+  static constexpr int OF_GROUP = DOWN * ACROSS, THREADS = OF_GROUP * SHARES;
+  /* From a row, or a k, to the next: 16 bytes more than are used keep banks apart. */
+  template <bool BY_ROWS> static constexpr int LINE = (BY_ROWS ? K : M) + 4;
+  static constexpr int SLAB = M * LINE<true> > K *LINE<false> ? M *LINE<true> : K *LINE<false>;
+  static constexpr int OUT_LINE = N + 4;
+  static constexpr int SHARED = STAGES * 2 * SLAB * (int)sizeof(float);
+  static_assert(M == N && OF_M % 4 == 0 && OF_N % 4 == 0, "operands are alike, and read by fours");
+  static_assert(SHARES * M * OUT_LINE * (int)sizeof(float) <= SHARED, "sums take the slabs' place");
 };
 
-template <class T, bool A_ROWS, bool B_ROWS>
-constexpr int slab_bytes =
-    slab<A_ROWS, T::BM, T::DEPTH>::BYTES + slab<B_ROWS, T::BN, T::DEPTH>::BYTES;
-
-/* A thread's share of a slab on its way. */
-template <int ROWS_, int DEPTH_, int THREADS_> struct parcel {
-  static constexpr int ROWS = ROWS_, DEPTH = DEPTH_, THREADS = THREADS_;
-  static constexpr int COUNT = ROWS * DEPTH / 4 / THREADS;
-  float4 x[COUNT];
-};
-
-/* Rows first .. of an operand, numbers k .. k + DEPTH. */
-template <bool BY_ROWS, class P>
-__device__ inline void fetch(P &p, const operand &x, int first, int k) {
-  constexpr int ACROSS = BY_ROWS ? P::DEPTH / 4 : P::ROWS / 4;
+/* A slab on its way to shared memory. */
+template <class T, bool BY_ROWS>
+__device__ inline void ask(float *to, const operand &x, int first, int k, bool wanted) {
+  constexpr int ACROSS = (BY_ROWS ? T::DEPTH : T::BM) / 4;
 #pragma unroll
-  for (int i = 0; i < P::COUNT; i++) {
-    const int down = (threadIdx.x + i * P::THREADS) / ACROSS;
-    const int across = 4 * ((threadIdx.x + i * P::THREADS) % ACROSS);
+  for (int i = threadIdx.x; wanted && i < T::BM * T::DEPTH / 4; i += T::THREADS) {
+    const int down = i / ACROSS, across = i % ACROSS * 4;
     const int row = first + (BY_ROWS ? down : across), at = k + (BY_ROWS ? across : down);
+    const bool there = row < x.count && at < x.length;
     const size_t from = BY_ROWS ? (size_t)row * x.lead + at : (size_t)at * x.lead + row;
-    p.x[i] = row < x.count && at < x.length ? *(const float4 *)(x.at + from)
-                                            : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    __pipeline_memcpy_async(to + down * T::template LINE<BY_ROWS> + across,
+                            x.at + (there ? from : 0), 16, there ? 0 : 16);
   }
 }
 
-/* Four numbers to 11 bits each, and what is left of them to another 11. */
-template <bool LOW>
-__device__ inline void round_four(float4 x, float scale, uint2 &high, uint2 &low) {
-  x.x *= scale, x.y *= scale, x.z *= scale, x.w *= scale;
-  const __half2 h = __floats2half2_rn(x.x, x.y), i = __floats2half2_rn(x.z, x.w);
-  high = make_uint2(*(const unsigned *)&h, *(const unsigned *)&i);
-  if (!LOW) return;
-  const float2 f = __half22float2(h), g = __half22float2(i);
-  const __half2 l = __floats2half2_rn(x.x - f.x, x.y - f.y);
-  const __half2 m = __floats2half2_rn(x.z - g.x, x.w - g.y);
-  low = make_uint2(*(const unsigned *)&l, *(const unsigned *)&m);
+/* The COUNT rows of a slab that are a thread's, at k .. k + 3: x[k][row]. Which they are does not matter, as
+ * long as row_of says the same. */
+template <bool BY_ROWS, int PLACES> __device__ inline int row_of(int place, int i) {
+  return BY_ROWS ? place + PLACES * i : 4 * (place + PLACES * (i / 4)) + i % 4;
 }
-
-template <bool BY_ROWS, product_mode MODE, class P>
-__device__ inline void store(char *to, const P &p, float scale) {
-  using S = slab<BY_ROWS, P::ROWS, P::DEPTH>;
-  constexpr int ACROSS = BY_ROWS ? P::DEPTH / 4 : P::ROWS / 4;
+template <class T, bool BY_ROWS, int COUNT, int PLACES>
+__device__ inline void pick(float (&x)[4][COUNT], const float *from, int place, int k) {
+  constexpr int LINE = T::template LINE<BY_ROWS>;
 #pragma unroll
-  for (int i = 0; i < P::COUNT; i++) {
-    const int down = (threadIdx.x + i * P::THREADS) / ACROSS;
-    const int across = 4 * ((threadIdx.x + i * P::THREADS) % ACROSS);
-    const int row = BY_ROWS ? down : across, k = BY_ROWS ? across : down;
-    if (MODE == SINGLE) {
-      *(float4 *)(to + S::single_at(row, k)) = p.x[i];
-    } else {
-      uint2 high, low;
-      round_four<MODE == TRIPLE>(p.x[i], scale, high, low);
-      *(uint2 *)(to + S::at(row, k)) = high;
-      if (MODE == TRIPLE) *(uint2 *)(to + S::at(row, k) + S::LOW) = low;
-    }
+  for (int i = 0; i < COUNT; i++) {
+    const int row = row_of<BY_ROWS, PLACES>(place, BY_ROWS ? i : i / 4 * 4);
+    const four v(from + (BY_ROWS ? row * LINE + k : (k + i % 4) * LINE + row));
+#pragma unroll
+    for (int j = 0; j < 4; j++) x[BY_ROWS ? j : i % 4][BY_ROWS ? i : i / 4 * 4 + j] = v.x[j];
   }
 }
 
-/* Four 8 by 8 matrices of halves; a lane gives the place of one of their rows. */
-template <bool TURN> __device__ inline void load_four(unsigned (&r)[4], const char *from) {
-  const unsigned at = (unsigned)__cvta_generic_to_shared(from);
-  if (TURN)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(at));
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(at));
-}
-
-/* Where this lane's row lies of matrices that go first along rows, then along k; or the other way. */
-template <class S, bool BY_ROWS> __device__ inline int corner(int row, bool rows_first) {
-  const int lane = threadIdx.x % 32, matrix = lane / 8, i = lane % 8;
-  const int of_rows = 8 * (rows_first ? matrix % 2 : matrix / 2);
-  const int of_k = 8 * (rows_first ? matrix / 2 : matrix % 2);
-  return BY_ROWS ? S::at(row + of_rows + i, of_k) : S::at(row + of_rows, of_k + i);
-}
-
-__device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned *b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-/* C, and the sums of the group under way. */
-template <class T> struct accumulator { float c[T::MT][T::NT][4], group[T::MT][T::NT][4]; };
-
-template <class T> __device__ inline void end_group(accumulator<T> &acc) {
-#pragma unroll
-  for (int m = 0; m < T::MT; m++)
-#pragma unroll
-    for (int n = 0; n < T::NT; n++)
-#pragma unroll
-      for (int i = 0; i < 4; i++) {
-        acc.c[m][n][i] += acc.group[m][n][i];
-        acc.group[m][n][i] = 0.0f;
-      }
-}
-
-/* Slab s, on the tensor cores. The three products of a fragment follow each other at a distance: each has
- * to wait for the one before. */
-template <class T, bool A_ROWS, bool B_ROWS, bool LOW>
-__device__ inline void add_slab(accumulator<T> &acc, const char *a, const char *b, int s) {
-  using A = slab<A_ROWS, T::BM, T::DEPTH>;
-  using B = slab<B_ROWS, T::BN, T::DEPTH>;
-  constexpr int A_STEP = A_ROWS ? 16 * A::LINE : 32, B_STEP = B_ROWS ? 16 * B::LINE : 32;
-  constexpr int A_ON = A_ROWS ? 32 : 16 * A::LINE, B_ON = B_ROWS ? 32 : 16 * B::LINE;
-  const int warp = threadIdx.x / 32;
-  a += corner<A, A_ROWS>(warp / T::WARPS_N * (16 * T::MT), true);
-  b += corner<B, B_ROWS>(warp % T::WARPS_N * (8 * T::NT), false);
-#pragma unroll
-  for (int k = 0; k < T::DEPTH / 16; k++, a += A_ON, b += B_ON) {
-    unsigned ah[T::MT][4], al[T::MT][4], bh[T::NT / 2][4], bl[T::NT / 2][4];
-#pragma unroll
-    for (int m = 0; m < T::MT; m++) load_four<!A_ROWS>(ah[m], a + m * A_STEP);
-#pragma unroll
-    for (int n = 0; n < T::NT / 2; n++) load_four<!B_ROWS>(bh[n], b + n * B_STEP);
-#pragma unroll
-    for (int m = 0; LOW && m < T::MT; m++) load_four<!A_ROWS>(al[m], a + m * A_STEP + A::LOW);
-#pragma unroll
-    for (int n = 0; LOW && n < T::NT / 2; n++) load_four<!B_ROWS>(bl[n], b + n * B_STEP + B::LOW);
-#pragma unroll
-    for (int m = 0; LOW && m < T::MT; m++)
-#pragma unroll
-      for (int n = 0; n < T::NT; n++) multiply(acc.group[m][n], al[m], bh[n / 2] + n % 2 * 2);
-#pragma unroll
-    for (int m = 0; LOW && m < T::MT; m++)
-#pragma unroll
-      for (int n = 0; n < T::NT; n++) multiply(acc.group[m][n], ah[m], bl[n / 2] + n % 2 * 2);
-#pragma unroll
-    for (int m = 0; m < T::MT; m++)
-#pragma unroll
-      for (int n = 0; n < T::NT; n++) multiply(acc.group[m][n], ah[m], bh[n / 2] + n % 2 * 2);
-    if (((s * T::DEPTH + 16 * k) / 16 + 1) % (GROUP / 16) == 0) end_group(acc);
-  }
-}
-
-/* One slab on the plain units; a thread has the same numbers of C. */
-template <class T, bool A_ROWS, bool B_ROWS>
-__device__ inline void add_slab_single(accumulator<T> &acc, const char *a, const char *b) {
-  using A = slab<A_ROWS, T::BM, T::DEPTH>;
-  using B = slab<B_ROWS, T::BN, T::DEPTH>;
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  const int m0 = warp / T::WARPS_N * (16 * T::MT) + g, n0 = warp % T::WARPS_N * (8 * T::NT) + 2 * t;
-  for (int k = 0; k < T::DEPTH; k++) {
-    float x[T::MT][2], y[T::NT][2];
-#pragma unroll
-    for (int m = 0; m < T::MT; m++)
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        x[m][i] = *(const float *)(a + A::single_at(m0 + 16 * m + 8 * i, k));
-#pragma unroll
-    for (int n = 0; n < T::NT; n++)
-#pragma unroll
-      for (int i = 0; i < 2; i++) y[n][i] = *(const float *)(b + B::single_at(n0 + 8 * n + i, k));
-#pragma unroll
-    for (int m = 0; m < T::MT; m++)
-#pragma unroll
-      for (int n = 0; n < T::NT; n++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) acc.c[m][n][i] = fmaf(x[m][i / 2], y[n][i % 2], acc.c[m][n][i]);
-  }
-}
-
-/* acc = rows m.. of A times rows n.. of B, over all of k. seen(parcel) is called for each of A's. */
-template <class T, bool A_ROWS, bool B_ROWS, product_mode MODE, class SEEN>
-__device__ inline void multiply_tile(accumulator<T> &acc, const operand &A, int m, const operand &B,
-                                     int n, SEEN &&seen) {
-  extern __shared__ __align__(16) char shared[];
-  constexpr int EACH = slab_bytes<T, A_ROWS, B_ROWS>, OF_A = slab<A_ROWS, T::BM, T::DEPTH>::BYTES;
-  const int length = max(A.length, B.length), slabs = (length + T::DEPTH - 1) / T::DEPTH;
-  const float scale_a = scale_of(A.top), scale_b = scale_of(B.top);
-  parcel<T::BM, T::DEPTH, T::THREADS> a;
-  parcel<T::BN, T::DEPTH, T::THREADS> b;
-#pragma unroll
-  for (int i = 0; i < T::MT; i++)
-#pragma unroll
-    for (int j = 0; j < T::NT; j++)
-#pragma unroll
-      for (int q = 0; q < 4; q++) acc.c[i][j][q] = acc.group[i][j][q] = 0.0f;
-  fetch<A_ROWS>(a, A, m, 0);
-  fetch<B_ROWS>(b, B, n, 0);
-  for (int s = 0; s < slabs; s++) {
-    char *here = shared + s % 2 * EACH;
-    store<A_ROWS, MODE>(here, a, scale_a);
-    store<B_ROWS, MODE>(here + OF_A, b, scale_b);
-    seen(a);
-    __syncthreads(); /* all of slab s is there, and nobody reads slab s - 1 any more */
-    if (s + 1 < slabs) {
-      fetch<A_ROWS>(a, A, m, (s + 1) * T::DEPTH);
-      fetch<B_ROWS>(b, B, n, (s + 1) * T::DEPTH);
-    }
-    if (MODE == SINGLE)
-      add_slab_single<T, A_ROWS, B_ROWS>(acc, here, here + OF_A);
-    else
-      add_slab<T, A_ROWS, B_ROWS, MODE == TRIPLE>(acc, here, here + OF_A, s);
-  }
-  if (MODE == SINGLE) return;
-  end_group(acc);
-  const float back = 1.0f / scale_a / scale_b;
-#pragma unroll
-  for (int i = 0; i < T::MT; i++)
-#pragma unroll
-    for (int j = 0; j < T::NT; j++)
-#pragma unroll
-      for (int q = 0; q < 4; q++) acc.c[i][j][q] *= back;
-}
-
-struct nobody {
-  template <class P> __device__ void operator()(const P &) const {}
+/* This thread's numbers of C, of its group's share. */
+template <class T> struct accumulator {
+  float c[T::TM][T::TN] = {};
+  int group, down, across;
+  __device__ accumulator()
+      : group(threadIdx.x / T::OF_GROUP), down(threadIdx.x % T::OF_GROUP / T::ACROSS),
+        across(threadIdx.x % T::ACROSS) {}
 };
 
-/* Calls put(row, column, two numbers) for all of this thread's pairs in a tile at (m, n). */
+template <class T, bool A_ROWS, bool B_ROWS>
+__device__ inline void add_slab(accumulator<T> &acc, const float *a, const float *b) {
+  constexpr int SHARE = T::DEPTH / T::GROUPS;
+#pragma unroll
+  for (int i = 0; i < SHARE; i += 4) {
+    float x[4][T::TM], y[4][T::TN];
+    pick<T, A_ROWS, T::TM, T::DOWN>(x, a, acc.down, acc.group * SHARE + i);
+    pick<T, B_ROWS, T::TN, T::ACROSS>(y, b, acc.across, acc.group * SHARE + i);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int m = 0; m < T::TM; m++)
+#pragma unroll
+        for (int n = 0; n < T::TN; n++) acc.c[m][n] = fmaf(x[k][m], y[k][n], acc.c[m][n]);
+  }
+}
+
+/* C += rows m.. of A times rows n.. of B, over all of k. */
+template <bool A_ROWS, bool B_ROWS, class T>
+__device__ inline void add_product(accumulator<T> &acc, const operand &A, int m, const operand &B,
+                                   int n) {
+  extern __shared__ __align__(16) float shared[];
+  const int slabs = (max(A.length, B.length) + T::DEPTH - 1) / T::DEPTH;
+  for (int s = 0; s < T::STAGES; s++) {
+    float *at = shared + 2 * s * T::SLAB;
+    ask<T, A_ROWS>(at, A, m, s * T::DEPTH, s < slabs);
+    ask<T, B_ROWS>(at + T::SLAB, B, n, s * T::DEPTH, s < slabs);
+    __pipeline_commit();
+  }
+  for (int s = 0; s < slabs; s++) {
+    float *at = shared + s % T::STAGES * 2 * T::SLAB;
+    __pipeline_wait_prior(T::STAGES - 1);
+    __syncthreads(); /* all of slab s is there */
+    add_slab<T, A_ROWS, B_ROWS>(acc, at, at + T::SLAB);
+    __syncthreads(); /* nobody reads it any more */
+    const int next = s + T::STAGES;
+    ask<T, A_ROWS>(at, A, m, next * T::DEPTH, next < slabs);
+    ask<T, B_ROWS>(at + T::SLAB, B, n, next * T::DEPTH, next < slabs);
+    __pipeline_commit();
+  }
+}
+
+/* Calls put(row, column, four numbers side by side) for this thread's share of the sums of all groups, in a
+ * tile at (m, n). */
+template <bool A_ROWS, bool B_ROWS, class T, class PUT>
+__device__ inline void for_fours(const accumulator<T> &acc, int m, int n, PUT put) {
+  extern __shared__ __align__(16) float shared[];
+  constexpr int LINE = T::OUT_LINE, ACROSS = T::BN / 4;
+#pragma unroll
+  for (int i = 0; i < T::TM; i++)
+#pragma unroll
+    for (int j = 0; j < T::TN; j++)
+      shared[(acc.group * T::BM + row_of<A_ROWS, T::DOWN>(acc.down, i)) * LINE +
+             row_of<B_ROWS, T::ACROSS>(acc.across, j)] = acc.c[i][j];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < T::BM * ACROSS / T::THREADS; i++) {
+    const int row = (threadIdx.x + i * T::THREADS) / ACROSS,
+              column = (threadIdx.x + i * T::THREADS) % ACROSS * 4;
+    four sum = {};
+#pragma unroll
+    for (int g = 0; g < T::GROUPS; g++) {
+      const four part(shared + (g * T::BM + row) * LINE + column);
+      for (int j = 0; j < 4; j++) sum.x[j] += part.x[j];
+    }
+    put(m + row, n + column, sum);
+  }
+}
+
+/* Sums of columns first .. of D, BM of them, over so many rows: of every THREADS / BM-th row, and those added
+ * in order. Calls put(column, sum). */
 template <class T, class PUT>
-__device__ inline void for_pairs(const accumulator<T> &acc, int m, int n, PUT put) {
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  m += warp / T::WARPS_N * (16 * T::MT) + g;
-  n += warp % T::WARPS_N * (8 * T::NT) + 2 * t;
-#pragma unroll
-  for (int i = 0; i < T::MT; i++)
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-#pragma unroll
-      for (int j = 0; j < T::NT; j++)
-        put(m + 16 * i + 8 * half, n + 8 * j,
-            make_float2(acc.c[i][j][2 * half], acc.c[i][j][2 * half + 1]));
+__device__ inline void sum_columns(const operand &D, int first, PUT put) {
+  constexpr int STEP = T::THREADS / T::BM;
+  __shared__ float parts[STEP][T::BM];
+  const int own = threadIdx.x % T::BM, column = first + own;
+  float sum = 0.0f;
+#pragma unroll 8
+  for (int i = threadIdx.x / T::BM; column < D.count && i < D.length; i += STEP)
+    sum += D.at[(size_t)i * D.lead + column];
+  parts[threadIdx.x / T::BM][own] = sum;
+  __syncthreads();
+  if (threadIdx.x >= T::BM || column >= D.count) return;
+  for (int k = 1; k < STEP; k++) sum += parts[k][own];
+  put(column, sum);
 }

@@ -34,138 +34,21 @@
  */
 #include "gpu/host.cuh"
 
+#include "gpu/product.cuh"
 #include "gpu/sac.cuh"
 
-#include <cuda_pipeline.h>
+using of_layer = tile<SAC_TILE, SAC_TILE, 64, 4, 4, 4, 4>;
+enum { SAC_THREADS = of_layer::THREADS, SAC_SHARED = of_layer::SHARED };
 
-/* Tiles */
-
-/* Four numbers side by side. */
-struct four {
-  float x[4];
-  four() = default;
-  __device__ explicit four(const float *from) {
-    const float4 v = *(const float4 *)from;
-    x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
-  }
-  __device__ void store(float *to) const { *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]); }
-};
-
-/* An operand: k lies along its rows, or across them. */
-struct matrix {
-  const float *at;
-  int lead;
-  int count;  /* along the tile */
-  int length; /* along k */
-};
-
-/* Numbers from a row (or a k) of a slab to the next: 16 bytes more than are used keep banks apart. */
-template <bool BY_ROWS> constexpr int LINE = (BY_ROWS ? SAC_SLAB : SAC_TILE) + 4;
-
-/* A slab on its way to shared memory; what lies outside is zero. */
-template <bool BY_ROWS>
-__device__ static inline void ask(float *to, const matrix &x, int first, int k, bool wanted) {
-  constexpr int ACROSS = (BY_ROWS ? SAC_SLAB : SAC_TILE) / 4;
-#pragma unroll
-  for (int i = threadIdx.x; wanted && i < SAC_TILE * SAC_SLAB / 4; i += SAC_THREADS) {
-    const int down = i / ACROSS, across = i % ACROSS * 4;
-    const int row = first + (BY_ROWS ? down : across), at = k + (BY_ROWS ? across : down);
-    const bool there = row < x.count && at < x.length;
-    const size_t from = BY_ROWS ? (size_t)row * x.lead + at : (size_t)at * x.lead + row;
-    __pipeline_memcpy_async(to + down * LINE<BY_ROWS> + across, x.at + (there ? from : 0), 16,
-                            there ? 0 : 16);
-  }
+/* Of tile `tile`, `across` of which are in a row: put(row, column, four numbers) of A B'. */
+template <bool A_ROWS, bool B_ROWS, class PUT>
+__device__ static inline void for_product(const operand &A, const operand &B, int tile, int across,
+                                          PUT put) {
+  const int m = tile / across * SAC_TILE, n = tile % across * SAC_TILE;
+  accumulator<of_layer> acc;
+  add_product<A_ROWS, B_ROWS>(acc, A, m, B, n);
+  for_fours<A_ROWS, B_ROWS>(acc, m, n, put);
 }
-
-/* Four rows of a slab that are this thread's, at k .. k + 3: x[k][row]. Which four does not matter, as long
- * as row_of says the same. */
-template <bool BY_ROWS>
-__device__ static inline void pick(float (&x)[4][4], const float *from, int place, int k) {
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const four v(from +
-                 (BY_ROWS ? (place + 8 * i) * LINE<true> + k : (k + i) * LINE<false> + 4 * place));
-#pragma unroll
-    for (int j = 0; j < 4; j++) x[BY_ROWS ? j : i][BY_ROWS ? i : j] = v.x[j];
-  }
-}
-template <bool BY_ROWS> __device__ static inline int row_of(int place, int i) {
-  return BY_ROWS ? place + 8 * i : 4 * place + i;
-}
-
-/* A group's quarter of a slab. */
-template <bool A_ROWS, bool B_ROWS>
-__device__ static inline void add_slab(float (&c)[4][4], const float *a, const float *b) {
-  const int group = threadIdx.x / 64, across = threadIdx.x % 8, down = threadIdx.x / 8 % 8;
-#pragma unroll
-  for (int i = 0; i < SAC_SLAB / 4; i += 4) {
-    float x[4][4], y[4][4];
-    pick<A_ROWS>(x, a, down, group * (SAC_SLAB / 4) + i);
-    pick<B_ROWS>(y, b, across, group * (SAC_SLAB / 4) + i);
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-#pragma unroll
-      for (int m = 0; m < 4; m++)
-#pragma unroll
-        for (int n = 0; n < 4; n++) c[m][n] = fmaf(x[k][m], y[k][n], c[m][n]);
-  }
-}
-
-/* The groups' sums, added in order: row threadIdx.x / 8 of the tile, four columns of it. */
-template <bool A_ROWS, bool B_ROWS>
-__device__ static inline four add_groups(const float (&c)[4][4], float *shared) {
-  constexpr int ROW = SAC_TILE + 4;
-  const int group = threadIdx.x / 64, across = threadIdx.x % 8, down = threadIdx.x / 8 % 8;
-#pragma unroll
-  for (int m = 0; m < 4; m++)
-#pragma unroll
-    for (int n = 0; n < 4; n++)
-      shared[(group * SAC_TILE + row_of<A_ROWS>(down, m)) * ROW + row_of<B_ROWS>(across, n)] =
-          c[m][n];
-  __syncthreads();
-  four sum = {};
-#pragma unroll
-  for (int g = 0; g < 4; g++) {
-    const four part(shared + (g * SAC_TILE + threadIdx.x / 8) * ROW + threadIdx.x % 8 * 4);
-    for (int i = 0; i < 4; i++) sum.x[i] += part.x[i];
-  }
-  return sum;
-}
-
-/* Rows m.. of A times rows n.. of B: this thread's four numbers of the tile. */
-template <bool A_ROWS, bool B_ROWS>
-__device__ static inline four multiply(const matrix &A, int m, const matrix &B, int n) {
-  extern __shared__ __align__(16) float shared[];
-  const int slabs = (max(A.length, B.length) + SAC_SLAB - 1) / SAC_SLAB;
-  float c[4][4] = {};
-  for (int s = 0; s < SAC_STAGES; s++) {
-    float *at = shared + 2 * s * SAC_SLAB_FLOATS;
-    ask<A_ROWS>(at, A, m, s * SAC_SLAB, s < slabs);
-    ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, s * SAC_SLAB, s < slabs);
-    __pipeline_commit();
-  }
-  for (int s = 0; s < slabs; s++) {
-    float *at = shared + s % SAC_STAGES * 2 * SAC_SLAB_FLOATS;
-    __pipeline_wait_prior(SAC_STAGES - 1);
-    __syncthreads(); /* all of slab s is there */
-    add_slab<A_ROWS, B_ROWS>(c, at, at + SAC_SLAB_FLOATS);
-    __syncthreads(); /* nobody reads it any more */
-    const int next = s + SAC_STAGES;
-    ask<A_ROWS>(at, A, m, next * SAC_SLAB, next < slabs);
-    ask<B_ROWS>(at + SAC_SLAB_FLOATS, B, n, next * SAC_SLAB, next < slabs);
-    __pipeline_commit();
-  }
-  return add_groups<A_ROWS, B_ROWS>(c, shared);
-}
-
-/* This block's tile of `across` in a row, and this thread's place in it. */
-struct place {
-  int m, n, row, column;
-  __device__ place(int tile, int across) {
-    m = tile / across * SAC_TILE, n = tile % across * SAC_TILE;
-    row = m + threadIdx.x / 8, column = n + threadIdx.x % 8 * 4;
-  }
-};
 
 __device__ static inline const sac_layer &layer_of(const sac_plan &p, int net, int l) {
   return net == SAC_ACTOR ? p.actor[l] : p.critic[l];
@@ -177,10 +60,10 @@ __device__ static inline float *values_of(const sac_plan &p, float *t, int net, 
 __device__ static inline float *slopes_of(const sac_plan &p, float *t, int net, int l) {
   return t + p.slopes[net] + p.batch * layer_of(p, net, l).before;
 }
-__device__ static inline matrix inputs_of(const sac_plan &p, float *t, int net, size_t x, int l) {
+__device__ static inline operand inputs_of(const sac_plan &p, float *t, int net, size_t x, int l) {
   const sac_layer &y = layer_of(p, net, l);
-  return matrix{l == 0 ? t + x : values_of(p, t, net, l - 1), l == 0 ? p.x_row : y.lead_in, p.batch,
-                y.lead_in};
+  return operand{l == 0 ? t + x : values_of(p, t, net, l - 1), l == 0 ? p.x_row : y.lead_in,
+                 p.batch, y.lead_in};
 }
 
 __global__ void __launch_bounds__(SAC_THREADS)
@@ -189,14 +72,17 @@ __global__ void __launch_bounds__(SAC_THREADS)
   float *t = base + blockIdx.z * p.each;
   const int net = list.net[blockIdx.y];
   const sac_layer &y = layer_of(p, net, l);
-  const place at(blockIdx.x, sac_tiles(y.lead_out));
   const float *theta = t + p.theta[net];
-  const matrix W = {theta + y.weight, y.lead_in, y.out, y.lead_in};
-  four c = multiply<true, true>(inputs_of(p, t, net, list.x[blockIdx.y], l), at.m, W, at.n);
-  if (at.row >= p.batch || at.column >= y.lead_out) return;
-  const four b(theta + y.bias + at.column);
-  for (int i = 0; i < 4; i++) c.x[i] = fmaxf(c.x[i] + b.x[i], 0.0f);
-  c.store(values_of(p, t, net, l) + (size_t)at.row * y.lead_out + at.column);
+  float *h = values_of(p, t, net, l);
+  const operand X = inputs_of(p, t, net, list.x[blockIdx.y], l),
+                W = {theta + y.weight, y.lead_in, y.out, y.lead_in};
+  for_product<true, true>(X, W, blockIdx.x, sac_tiles(y.lead_out),
+                          [&](int row, int column, four c) {
+                            if (row >= p.batch || column >= y.lead_out) return;
+                            const four b(theta + y.bias + column);
+                            for (int i = 0; i < 4; i++) c.x[i] = fmaxf(c.x[i] + b.x[i], 0.0f);
+                            c.store(h + (size_t)row * y.lead_out + column);
+                          });
 }
 
 /* D of layer l - 1 from that of layer l. */
@@ -205,15 +91,18 @@ __global__ void __launch_bounds__(SAC_THREADS)
   float *t = base + blockIdx.z * p.each;
   const int net = first_net + blockIdx.y;
   const sac_layer &y = layer_of(p, net, l);
-  const place at(blockIdx.x, sac_tiles(y.lead_in));
-  const matrix D = {slopes_of(p, t, net, l), y.lead_out, p.batch, y.lead_out};
-  const matrix W = {t + p.theta[net] + y.weight, y.lead_in, y.lead_in, y.out};
-  four c = multiply<true, false>(D, at.m, W, at.n);
-  if (at.row >= p.batch || at.column >= y.lead_in) return;
-  const size_t to = (size_t)at.row * y.lead_in + at.column;
-  const four h(values_of(p, t, net, l - 1) + to);
-  for (int i = 0; i < 4; i++) c.x[i] = h.x[i] > 0.0f ? c.x[i] : 0.0f;
-  c.store(slopes_of(p, t, net, l - 1) + to);
+  const float *values = values_of(p, t, net, l - 1);
+  float *slopes = slopes_of(p, t, net, l - 1);
+  const operand D = {slopes_of(p, t, net, l), y.lead_out, p.batch, y.lead_out},
+                W = {t + p.theta[net] + y.weight, y.lead_in, y.lead_in, y.out};
+  for_product<true, false>(D, W, blockIdx.x, sac_tiles(y.lead_in),
+                           [&](int row, int column, four c) {
+                             if (row >= p.batch || column >= y.lead_in) return;
+                             const size_t at = (size_t)row * y.lead_in + column;
+                             const four h(values + at);
+                             for (int i = 0; i < 4; i++) c.x[i] = h.x[i] > 0.0f ? c.x[i] : 0.0f;
+                             c.store(slopes + at);
+                           });
 }
 
 /* Learning */
@@ -235,24 +124,6 @@ __device__ static inline void learn(const sac_plan &p, float *t, int net, size_t
   if (net != SAC_ACTOR) *slow = (*theta - *slow) * p.tau + *slow;
 }
 
-/* Biases o .. o + 31: eight threads have every eighth row of one, and their sums are added in order. */
-__device__ static inline void learn_biases(const sac_plan &p, float *t, int net, int l, int first,
-                                           const float *rates) {
-  __shared__ float parts[SAC_THREADS / 32][32];
-  const sac_layer &y = layer_of(p, net, l);
-  const int o = first + threadIdx.x % 32;
-  const float *d = slopes_of(p, t, net, l);
-  float sum = 0.0f;
-#pragma unroll 8
-  for (int i = threadIdx.x / 32; o < y.out && i < p.batch; i += SAC_THREADS / 32)
-    sum += d[(size_t)i * y.lead_out + o];
-  parts[threadIdx.x / 32][threadIdx.x % 32] = sum;
-  __syncthreads();
-  if (threadIdx.x >= 32 || o >= y.out) return;
-  for (int k = 1; k < SAC_THREADS / 32; k++) sum += parts[k][threadIdx.x];
-  learn(p, t, net, y.bias + o, sum, rates);
-}
-
 /* Gradients of all layers and the step. Blocks of a layer are its tiles, then its biases. */
 __global__ void __launch_bounds__(SAC_THREADS)
     learn_kernel(const __grid_constant__ sac_plan p, float *base, int first_net, int rate) {
@@ -264,20 +135,19 @@ __global__ void __launch_bounds__(SAC_THREADS)
   const sac_layer &y = layer_of(p, net, l);
   const int across = sac_tiles(y.lead_in), tiles = across * sac_tiles(y.out);
   const int block = blockIdx.x - y.first_block;
-  if (block >= tiles) {
-    learn_biases(p, t, net, l, (block - tiles) * SAC_TILE, rates);
-    return;
-  }
-  const place at(block, across);
-  const matrix D = {slopes_of(p, t, net, l), y.lead_out, y.lead_out, p.batch};
-  const matrix in = inputs_of(p, t, net, p.x, l);
-  const matrix H = {in.at, in.lead, y.lead_in, p.batch};
-  const four g = multiply<false, false>(D, at.m, H, at.n);
-  if (at.row >= y.out) return;
+  const operand D = {slopes_of(p, t, net, l), y.lead_out, y.lead_out, p.batch};
+  if (block >= tiles)
+    return sum_columns<of_layer>(D, (block - tiles) * SAC_TILE, [&](int o, float sum) {
+      if (o < y.out) learn(p, t, net, y.bias + o, sum, rates);
+    });
+  const operand in = inputs_of(p, t, net, p.x, l), H = {in.at, in.lead, y.lead_in, p.batch};
+  for_product<false, false>(D, H, block, across, [&](int row, int column, four g) {
+    if (row >= y.out) return;
 #pragma unroll
-  for (int i = 0; i < 4; i++) /* an actor's inputs have actions behind them */
-    if (at.column + i < y.in)
-      learn(p, t, net, y.weight + (size_t)at.row * y.lead_in + at.column + i, g.x[i], rates);
+    for (int i = 0; i < 4; i++) /* an actor's inputs have actions behind them */
+      if (column + i < y.in)
+        learn(p, t, net, y.weight + (size_t)row * y.lead_in + column + i, g.x[i], rates);
+  });
 }
 
 /* Heads: a warp for a row */

@@ -14,12 +14,7 @@ enum {
 enum { SAC_LAYERS = HVI_DEVICE_SAC_HIDDEN + 1 };
 enum {
   SAC_TILE = 32,
-  SAC_SLAB = 64,
-  SAC_STAGES = 4,
-  SAC_THREADS = 256,
-  SAC_WARPS = 4, /* rows of a block where a warp has a row */
-  SAC_SLAB_FLOATS = SAC_SLAB * (SAC_TILE + 4),
-  SAC_SHARED = SAC_STAGES * 2 * SAC_SLAB_FLOATS * sizeof(float)
+  SAC_WARPS = 4 /* rows of a block where a warp has a row */
 };
 
 static __host__ __device__ inline int sac_tiles(int n) { return (n + SAC_TILE - 1) / SAC_TILE; }

@@ -88,13 +88,12 @@ __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind k
 }
 
 /* D of a tile's rows; dw and db over them. */
-template <bool RELU>
 __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, int end,
                                    const float *u, float *sums) {
   __shared__ float4 part[WARPS][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, lead = y.lead_in;
   const float *H = inputs_of(j, y), *w = j.theta + y.weight;
-  float *D = slopes_below(j, y), top = 0.0f;
+  float *D = slopes_below(j, y);
   for (int begin = 0; begin < lead; begin += 128) {
     const int k = begin + 4 * lane;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -107,11 +106,9 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
         sum.x = fmaf(x, h.x, sum.x), sum.y = fmaf(x, h.y, sum.y);
         sum.z = fmaf(x, h.z, sum.z), sum.w = fmaf(x, h.w, sum.w);
         if (y.l == 1) continue;
-        const float4 d = make_float4(x * c.x * slope_at<RELU>(y.activation, h.x),
-                                     x * c.y * slope_at<RELU>(y.activation, h.y),
-                                     x * c.z * slope_at<RELU>(y.activation, h.z),
-                                     x * c.w * slope_at<RELU>(y.activation, h.w));
-        top = fmaxf(fmaxf(top, fmaxf(fabsf(d.x), fabsf(d.y))), fmaxf(fabsf(d.z), fabsf(d.w)));
+        const float4 d = make_float4(
+            x * c.x * slope_at(y.activation, h.x), x * c.y * slope_at(y.activation, h.y),
+            x * c.z * slope_at(y.activation, h.z), x * c.w * slope_at(y.activation, h.w));
         *(float4 *)(D + (size_t)row * lead + k) = d;
       }
     }
@@ -126,7 +123,6 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
     }
     __syncthreads();
   }
-  if (y.l > 1) raise_top(&j.tops->d[y.l - 1], top);
   if (threadIdx.x >= y.lead_out) return;
   float bias = 0.0f;
   for (int i = 0; threadIdx.x == 0 && i < end - first; i++) bias += u[i];
@@ -141,10 +137,7 @@ __global__ void __launch_bounds__(THREADS)
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
   const int first = tile * j.head_rows, end = min(first + j.head_rows, j.rows);
   const double loss = residuals(j, y, kind, first, end, u);
-  if (kind != FOR_END && y.activation == HVI_RELU)
-    head_slopes<true>(j, y, first, end, u, head_sums_of(j, y, tile));
-  else if (kind != FOR_END)
-    head_slopes<false>(j, y, first, end, u, head_sums_of(j, y, tile));
+  if (kind != FOR_END) head_slopes(j, y, first, end, u, head_sums_of(j, y, tile));
   if (kind == FOR_PULL) return;
   if (threadIdx.x < 32) arrive(j, losses_of(j, y), tile, j.head_tiles, loss);
 }
@@ -195,7 +188,6 @@ __device__ inline float step_at(const gpu_job &j, const layer &head, const chain
   return fmaxf(fmaxf(fabsf(theta.x), fabsf(theta.y)), fmaxf(fabsf(theta.z), fabsf(theta.w)));
 }
 
-/* Also forgets the magnitudes of this step: all products that read them are done. */
 __global__ void __launch_bounds__(THREADS)
     update_numbers(const gpu_job *jobs, const layer head, const __grid_constant__ chain net,
                    pass_kind kind) {
@@ -212,8 +204,6 @@ __global__ void __launch_bounds__(THREADS)
   }
   if (kind == FOR_PULL) return;
   raise_top(&j.tops->theta, top);
-  if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
-    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
 }
 
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
@@ -222,9 +212,7 @@ __global__ void __launch_bounds__(THREADS)
   const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
-  if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
-    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
-  if (at == 0) j.tops->x = j.tops->theta = j.tops->direction = 0u;
+  if (at == 0) j.tops->x = j.tops->theta = 0u;
   if (at == 0 && descends) {
     progress &p = *j.state;
     p.steps = 0;
@@ -246,13 +234,12 @@ __device__ inline float largest_at(const float *x, size_t at, size_t count) {
 
 /* Magnitudes of what new jobs have brought. */
 __global__ void __launch_bounds__(THREADS)
-    survey_job(const gpu_job *jobs, size_t numbers, int lead, bool push) {
+    survey_job(const gpu_job *jobs, size_t numbers, int lead) {
   const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
   raise_top(&j.tops->x, largest_at(j.x, at, (size_t)j.rows * lead));
   raise_top(&j.tops->theta, largest_at(j.theta, at, numbers));
-  if (push) raise_top(&j.tops->direction, largest_at(j.direction, at, numbers));
 }
 
 static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
@@ -268,8 +255,9 @@ void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const size_t most = numbers > l->most_rows * lead ? numbers : l->most_rows * lead;
   const dim3 grid((unsigned)hvi_gpu_tiles(most, 4 * THREADS), l->count);
   begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
-  survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead, kind == FOR_PUSH);
-  if (l->form == HVI_GPU_HALVES) hvi_gpu_split(l, s);
+  if (l->form == HVI_GPU_NUMBERS) return;
+  survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead);
+  hvi_gpu_split(l, s);
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
