@@ -23,7 +23,7 @@ said err '^part 3 of 3 is finished: p.part-3-of-3$'
 refused 3 '^hvi: part 2 of 3 is missing: hvi reproduce .*pennies.yaml --out p -q --part 2/3$' merge p.part-*
 sed 's/quick: .*/quick: {iterations: 3000000}/' "$study" >long.yaml
 "$HVI" reproduce long.yaml --out p --part 2/3 -q &
-sleep 0.5
+until [[ -e p.part-2-of-3/pennies/cells.partial ]]; do sleep 0.01; done
 kill -9 $!
 wait $! || true
 refused 3 '^hvi: part 2 of 3 is not finished: hvi reproduce .* --part 2/3 --resume$' merge p.part-*
@@ -106,11 +106,11 @@ grep -v seconds out | cmp -s - e.out || fail "another ensemble"
 expect 0 "${collect[@]}" --out dp.st --part 2/3 --seed 2 --fresh
 refused 3 "was made with 'seed=2', not 'seed=1'" merge dp.st.part-*
 # an ensemble that is stopped goes on
-ensemble=(solve rps --method lm --ensemble 6000 --json -q)
+ensemble=(solve rps --method lm --ensemble 20000 --json -q)
 expect 0 "${ensemble[@]}"
 grep -v seconds out >e.out
 "$HVI" "${ensemble[@]}" --checkpoint kept -j 1 >/dev/null &
-sleep 0.4
+until [[ $(stat -c %s kept.partial 2>/dev/null || echo 0) -gt 100000 ]]; do sleep 0.01; done
 kill -9 $!
 wait $! || true
 expect 0 "${ensemble[@]}" --checkpoint kept --resume
