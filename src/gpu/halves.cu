@@ -3,8 +3,8 @@
  *
  * A step is one launch, of as many blocks as there are processors. Each takes its units of rows through the
  * layers (passes.cuh), goes on with its tiles of gradients (gradients.cuh), and then with its pieces of the
- * parameters (update.cuh). A tile waits for the rows of its network, and a piece for its tiles. Blocks do not
- * wait for each other: no unit waits for anything, and all come before tiles, and these before pieces.
+ * parameters (update.cuh). A tile waits for the rows of its network, and a piece for its tiles; units wait for
+ * nothing, and so all end.
  */
 #include "gpu/gradients.cuh"
 #include "gpu/passes.cuh"
@@ -48,7 +48,7 @@ static_assert(sizeof(block_memory) <= 227 * 1024, "what a block may have");
 
 /* The step of a piece of a network, or the gradient that is wanted; by the workers, two times four numbers each.
  * The last to be through makes the network ready for its next step. */
-__device__ static inline void step_piece(const halves_work &work, int piece) {
+__device__ inline void step_piece(const halves_work &work, int piece) {
   const gpu_job &j = work.jobs[piece / work.pieces_each];
   const unsigned tiles = work.tiles_each / work.parts * j.parts;
   progress *p = j.state;
@@ -83,13 +83,15 @@ __device__ static inline void step_piece(const halves_work &work, int piece) {
 template <bool FAST>
 __global__ void __launch_bounds__(passes::THREADS, 1)
     pass_rows(const __grid_constant__ halves_work work) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) char shared[];
   block_memory &m = *(block_memory *)shared;
   if (threadIdx.x == 0) passes::init_barriers(m.pass);
   __syncthreads();
   if (threadIdx.x >= passes::WORKERS) {
-    give_registers<80>();
+    give_registers<72>(); /* all have what 3 times 168 leave */
     if (threadIdx.x == passes::WORKERS) passes::bring_weights(m.pass, work);
+    __syncwarp();
     if (work.tiles == 0) return;
     gradients::begin(m.tile, passes::THREADS);
     if (threadIdx.x < passes::WORKERS + 32) gradients::bring_tiles(m.tile, work);
@@ -104,6 +106,7 @@ __global__ void __launch_bounds__(passes::THREADS, 1)
       gradients::sum_tiles<true>(m.tile, work);
     for (int i = blockIdx.x; i < work.pieces; i += gridDim.x) step_piece(work, i);
   }
+#endif
 }
 
 static bool all_fast(const hvi_device_shape *s) {
@@ -140,8 +143,7 @@ void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   if (work.ahead > ready) work.ahead = ready;
   cudaLaunchAttribute together = {};
   together.id = cudaLaunchAttributeCooperative;
-  together.val.cooperative =
-      1; /* or blocks that wait could keep those that they wait for from a processor */
+  together.val.cooperative = 1; /* all are on a processor, so that they can wait for each other */
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((unsigned)blocks), config.blockDim = dim3(passes::THREADS);
   config.dynamicSmemBytes = sizeof(block_memory), config.stream = l->stream;
