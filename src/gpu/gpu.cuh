@@ -15,8 +15,6 @@ struct progress {
   int steps;
   int going;        /* a step is under way, or has not been decided on */
   unsigned arrived; /* tiles whose loss is there */
-  /* counts of those who are through with a unit's rows, a tile's sums and some numbers' step (halves.cu) */
-  unsigned passed, summed, stepped;
 };
 
 /* Bits of the largest numbers, without signs, of inputs and parameters, of these the largest since the descent
@@ -85,18 +83,20 @@ void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind
 void hvi_gpu_bring(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_take(const launch *l, const hvi_device_shape *s, progress *states, bool descends);
 
-/* step.cu: what new jobs start with, their magnitudes among it; and where values are numbers, outputs; the
- * head's loss, slopes and sums, with the decision whether a step is taken; the step, or the gradient. */
+/* step.cu: what new jobs start with, their magnitudes among it; outputs; the head's loss, slopes and
+ * sums, with the decision whether a step is taken; the step, or the gradient. */
 void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
-/* Where values are halves, halves.cu: what new jobs bring; all layers and the head, forward and, where slopes
- * are wanted, backward, with the gradient and the step. */
+/* Where values are halves: halves.cu, what new jobs bring; passes.cu, all layers and the head, forward and,
+ * where slopes are wanted, backward; gradients.cu, the parts' sums. */
 void hvi_gpu_split(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind);
 cudaError_t hvi_gpu_allow_passes(void);
+cudaError_t hvi_gpu_allow_gradients(void);
 
 /* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
 cudaError_t hvi_gpu_allow_memory(void);

@@ -31,7 +31,6 @@
 #include <cuda_fp16.h>
 
 enum { BLOCK = HVI_GPU_HALVES, ROW_BYTES = 128, PIECE = 16, WIDEST = HVI_GPU_WIDEST };
-enum { OF_BLOCK = BLOCK * ROW_BYTES }; /* bytes of a block's 64 rows */
 
 struct halves {
   char *high;
@@ -79,43 +78,6 @@ static inline chain chain_of(const hvi_device_shape *s) {
   c.head_bias = (unsigned)hvi_device_bias(s, c.layers);
   c.numbers = (unsigned)hvi_device_numbers(s);
   return c;
-}
-
-/* A launch: units of the rows of all networks (passes.cuh), tiles of their gradients (gradients.cuh), and pieces of
- * their parameters (halves.cu). */
-struct halves_work {
-  const gpu_job *jobs;
-  chain net;
-  pass_kind kind;
-  hvi_device_precision precision;
-  int units_each, units;                 /* of a network, and of all */
-  int parts;                             /* of the network that has most */
-  int first[HVI_DEVICE_MOST_LAYERS + 1]; /* tiles of a part before those of layer l */
-  int tiles_each, tiles;
-  int spare, ahead; /* blocks with a unit less than others, and tiles that are for them alone */
-  int pieces_each, pieces;
-  layer head;
-};
-
-__device__ inline bool goes_back(pass_kind kind) { return kind == FOR_STEP || kind == FOR_PULL; }
-__device__ inline bool has_loss(pass_kind kind) { return kind == FOR_STEP || kind == FOR_END; }
-
-/* Waits for so many to be through, by whole warps. False: there is no step to take. Standing networks are not
- * waited for, and a decision to stand is made before the last rows are told of. */
-__device__ inline bool await(const unsigned *count, unsigned all, const gpu_job &j,
-                             pass_kind kind) {
-  const volatile int *going = &j.state->going;
-  if (threadIdx.x % 32 == 0) {
-    while (*(const volatile unsigned *)count < all && (kind != FOR_STEP || *going)) __nanosleep(20);
-    __threadfence();
-  }
-  __syncwarp();
-  return kind != FOR_STEP || *going;
-}
-/* One more is, by a thread: what its warp has written can be read. */
-__device__ inline unsigned tell(unsigned *count) {
-  __threadfence();
-  return atomicAdd(count, 1u);
 }
 
 /* W_l; H_l, l = 0 .. layers - 1; D_l, l = 1 .. layers. */

@@ -66,8 +66,6 @@ template <int BUT> __device__ inline void wait_copies_out() {
 
 /* Ordinary writes to shared memory are seen by copies after it; a fence of the barriers' making. */
 __device__ inline void fence_copies() { ON_HOPPER("fence.proxy.async.shared::cta;" ::: "memory"); }
-/* Between copies of this processor and of others that have been told, or have been heard, of each other. */
-__device__ inline void fence_all_copies() { ON_HOPPER("fence.proxy.async;" ::: "memory"); }
 __device__ inline void fence_barriers() {
   ON_HOPPER("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -8,19 +8,15 @@
  * A block computes one tile of one network's product (product.cuh); blockIdx.y is the network. Bias,
  * activation and slope are applied to a tile before it leaves the processor. A layer's slopes and its
  * gradients both need D_l alone, so they are one launch: tiles of slopes first, then, for each part of
- * the rows, those of gradients. Tiles are small where large ones would leave processors without work. A
- * number's sum runs over k in its order in both.
+ * the rows, those of gradients.
  */
 #include "gpu/gpu.cuh"
 #include "gpu/product.cuh"
 
-using large_tile = tile<64, 64, 32, 8, 4, 1, 3>;
-using small_tile = tile<32, 32, 32, 4, 4, 1, 3>;
-enum { RESIDENT = 4 }; /* blocks of a processor */
+using of_layer = tile<64, 64, 32, 8, 4, 1, 3>;
+enum { TILE = of_layer::BM, THREADS = of_layer::THREADS, RESIDENT = 4 };
 
-template <class T> __host__ __device__ static inline int tiles_of(size_t n) {
-  return ((int)n + T::BM - 1) / T::BM;
-}
+__host__ __device__ static inline int tiles_of(size_t n) { return ((int)n + TILE - 1) / TILE; }
 
 __device__ static inline operand inputs_operand(const gpu_job &j, const layer &y) {
   return {inputs_of(j, y), y.lead_in, j.rows, y.lead_in};
@@ -31,14 +27,13 @@ __device__ static inline operand weights_of(const float *numbers, const layer &y
 }
 
 /* A tile of H_l. */
-template <class T>
-__global__ void __launch_bounds__(T::THREADS, RESIDENT)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     forward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
-  const int across = tiles_of<T>(y.out);
-  const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BM;
+  const int across = tiles_of(y.out);
+  const int m = blockIdx.x / across * TILE, n = blockIdx.x % across * TILE;
   if (m >= j.rows || !concerns(j, kind)) return;
-  accumulator<T> acc;
+  accumulator<of_layer> acc;
   add_product<true, true>(acc, inputs_operand(j, y), m, weights_of(j.theta, y), n);
   const float *bias = j.theta + y.bias;
   float *h = values_of(j, y);
@@ -52,14 +47,13 @@ __global__ void __launch_bounds__(T::THREADS, RESIDENT)
 }
 
 /* A tile of T_l, H_l being there; tangents take the place of slopes. */
-template <class T>
-__global__ void __launch_bounds__(T::THREADS, RESIDENT)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     tangent_tile(const gpu_job *jobs, const layer y) {
   const gpu_job j = jobs[blockIdx.y];
-  const int across = tiles_of<T>(y.out);
-  const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BM;
+  const int across = tiles_of(y.out);
+  const int m = blockIdx.x / across * TILE, n = blockIdx.x % across * TILE;
   if (m >= j.rows) return;
-  accumulator<T> acc;
+  accumulator<of_layer> acc;
   add_product<true, true>(acc, inputs_operand(j, y), m, weights_of(j.direction, y), n);
   if (y.l > 1) {
     const operand before = {slopes_below(j, y), y.lead_in, j.rows, y.lead_in};
@@ -78,11 +72,10 @@ __global__ void __launch_bounds__(T::THREADS, RESIDENT)
 }
 
 /* A tile of D_{l-1}. */
-template <class T>
 __device__ static inline void slopes_tile(const gpu_job &j, const layer &y, int m, int n) {
   const operand d = {slopes_of(j, y), y.lead_out, j.rows, y.lead_out};
   const operand w = {j.theta + y.weight, y.lead_in, y.lead_in, y.out}; /* k runs over its rows */
-  accumulator<T> acc;
+  accumulator<of_layer> acc;
   add_product<true, false>(acc, d, m, w, n);
   const float *h = inputs_of(j, y);
   float *to = slopes_below(j, y);
@@ -97,88 +90,63 @@ __device__ static inline void slopes_tile(const gpu_job &j, const layer &y, int 
 }
 
 /* A tile of dW_l, and with its first columns db_l, over one part of the rows. */
-template <class T>
 __device__ static inline void gradients_tile(const gpu_job &j, const layer &y, int part, int m,
                                              int n) {
   const int first = part * j.part_rows, rows = min(j.part_rows, j.rows - first), lead = y.lead_in;
   const operand d = {slopes_of(j, y) + (size_t)first * y.lead_out, y.lead_out, y.lead_out, rows};
   const operand h = {inputs_of(j, y) + (size_t)first * lead, lead, lead, rows};
   float *weight = sums_of(j, y, part) + y.weight, *bias = sums_of(j, y, part) + y.bias;
-  accumulator<T> acc;
+  accumulator<of_layer> acc;
   add_product<false, false>(acc, d, m, h, n);
   for_fours<false, false>(acc, m, n, [&](int row, int column, four z) {
     if (row < y.out && column < lead) z.store(weight + (size_t)row * lead + column);
   });
-  if (n == 0) sum_columns<T>(d, m, [&](int column, float sum) { bias[column] = sum; });
+  if (n == 0) sum_columns<of_layer>(d, m, [&](int column, float sum) { bias[column] = sum; });
 }
 
 /* Tiles of D_{l-1}, if l > 1, then those of dW_l for each part. */
-template <class T>
-__global__ void __launch_bounds__(T::THREADS, RESIDENT)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     backward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
-  const int across = tiles_of<T>(y.in), slopes = y.l > 1 ? tiles_of<T>(j.rows) * across : 0;
+  const int across = tiles_of(y.in), slopes = y.l > 1 ? tiles_of(j.rows) * across : 0;
   int at = blockIdx.x;
-  if (at < slopes) return slopes_tile<T>(j, y, at / across * T::BM, at % across * T::BM);
+  if (at < slopes) return slopes_tile(j, y, at / across * TILE, at % across * TILE);
   at -= slopes;
-  const int each = tiles_of<T>(y.out) * across, part = at / each;
+  const int each = tiles_of(y.out) * across, part = at / each;
   at %= each;
-  if (part < j.parts) gradients_tile<T>(j, y, part, at / across * T::BM, at % across * T::BM);
+  if (part < j.parts) gradients_tile(j, y, part, at / across * TILE, at % across * TILE);
 }
 
-/* Whether large tiles of so many rows, and as many columns, are too few for a device. */
-static bool few(const launch *l, size_t rows, size_t columns) {
-  return tiles_of<large_tile>(rows) * tiles_of<large_tile>(columns) * l->count < 2 * l->processors;
-}
-
-template <class T>
-static void put_values(const launch *l, const layer &y, pass_kind kind, bool tangents) {
-  const dim3 grid(tiles_of<T>(l->most_rows) * tiles_of<T>(y.out), l->count);
-  if (tangents)
-    tangent_tile<T><<<grid, T::THREADS, T::SHARED, l->stream>>>(l->jobs, y);
-  else
-    forward_tile<T><<<grid, T::THREADS, T::SHARED, l->stream>>>(l->jobs, y, kind);
-}
-static void put_layers(const launch *l, const hvi_device_shape *s, pass_kind kind, bool tangents) {
+void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   for (int k = 1; k < (int)s->layer_count; k++) {
-    const layer y = layer_of(s, HVI_GPU_NUMBERS, k);
-    if (few(l, l->most_rows, y.out))
-      put_values<small_tile>(l, y, kind, tangents);
-    else
-      put_values<large_tile>(l, y, kind, tangents);
+    const dim3 grid(tiles_of(l->most_rows) * tiles_of(s->width[k]), l->count);
+    forward_tile<<<grid, THREADS, of_layer::SHARED, l->stream>>>(
+        l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
   }
 }
-void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  put_layers(l, s, kind, false);
-}
+
 void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s) {
-  put_layers(l, s, FOR_PUSH, true);
+  for (int k = 1; k < (int)s->layer_count; k++) {
+    const dim3 grid(tiles_of(l->most_rows) * tiles_of(s->width[k]), l->count);
+    tangent_tile<<<grid, THREADS, of_layer::SHARED, l->stream>>>(l->jobs,
+                                                                 layer_of(s, HVI_GPU_NUMBERS, k));
+  }
 }
 
-template <class T> static void put_slopes(const launch *l, const layer &y, pass_kind kind) {
-  const int across = tiles_of<T>(y.in), slopes = y.l > 1 ? tiles_of<T>(l->most_rows) * across : 0;
-  const int gradients = tiles_of<T>(y.out) * across * l->most_parts;
-  backward_tile<T>
-      <<<dim3(slopes + gradients, l->count), T::THREADS, T::SHARED, l->stream>>>(l->jobs, y, kind);
-}
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   for (int k = (int)s->layer_count - 1; k > 0; k--) {
-    const layer y = layer_of(s, HVI_GPU_NUMBERS, k);
-    if (few(l, l->most_rows, y.in))
-      put_slopes<small_tile>(l, y, kind);
-    else
-      put_slopes<large_tile>(l, y, kind);
+    const int across = tiles_of(s->width[k - 1]);
+    const int slopes = k > 1 ? tiles_of(l->most_rows) * across : 0;
+    const int gradients = tiles_of(s->width[k]) * across * l->most_parts;
+    backward_tile<<<dim3(slopes + gradients, l->count), THREADS, of_layer::SHARED, l->stream>>>(
+        l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
   }
 }
 
-template <class T> static cudaError_t allow_tiles(void) {
-  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  cudaError_t e = cudaFuncSetAttribute(forward_tile<T>, what, T::SHARED);
-  if (!e) e = cudaFuncSetAttribute(tangent_tile<T>, what, T::SHARED);
-  return e ? e : cudaFuncSetAttribute(backward_tile<T>, what, T::SHARED);
-}
 cudaError_t hvi_gpu_allow_memory(void) {
-  const cudaError_t e = allow_tiles<large_tile>();
-  return e ? e : allow_tiles<small_tile>();
+  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  cudaError_t e = cudaFuncSetAttribute(forward_tile, what, of_layer::SHARED);
+  if (!e) e = cudaFuncSetAttribute(tangent_tile, what, of_layer::SHARED);
+  return e ? e : cudaFuncSetAttribute(backward_tile, what, of_layer::SHARED);
 }

@@ -66,6 +66,7 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
                          d->minor);
   GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
   if (d->major == 9) GPU_TRY(hvi_gpu_allow_passes(), "its kernels");
+  if (d->major == 9) GPU_TRY(hvi_gpu_allow_gradients(), "its kernels");
   if (d->major != 9) d->precision = HVI_DEVICE_FP32; /* halves are for Hopper's tensor cores */
   GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
   GPU_TRY(cudaEventCreate(&d->begun), "a clock");
@@ -337,7 +338,7 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
                        "a table of jobs", err);
 }
 
-/* Values and what the head makes of them. */
+/* Values and what the head makes of them; with a loss or u, the sums of the gradient too. */
 static void put_values(const hvi_device_shape *s, const launch *l, pass_kind kind) {
   if (l->form == HVI_GPU_HALVES) return hvi_gpu_pass(l, s, kind);
   hvi_gpu_forward(l, s, kind);
@@ -346,17 +347,20 @@ static void put_values(const hvi_device_shape *s, const launch *l, pass_kind kin
   else
     hvi_gpu_head(l, s, kind);
 }
-/* With a loss or u, the gradient too, and the step if one is taken. */
-static void put_step(const hvi_device_shape *s, const launch *l, pass_kind kind) {
+static void put_gradient(const hvi_device_shape *s, const launch *l, pass_kind kind) {
   put_values(s, l, kind);
-  if (l->form == HVI_GPU_HALVES) return;
-  hvi_gpu_backward(l, s, kind);
-  hvi_gpu_update(l, s, kind);
+  if (l->form == HVI_GPU_HALVES)
+    hvi_gpu_gradients(l, s, kind);
+  else
+    hvi_gpu_backward(l, s, kind);
 }
 
 /* The kernels of a chunk, and of the loss after its last step where a descent may end. */
 static void put_steps(const hvi_device_shape *s, const launch *l, int steps, bool ends) {
-  for (int i = 0; i < steps; i++) put_step(s, l, FOR_STEP);
+  for (int i = 0; i < steps; i++) {
+    put_gradient(s, l, FOR_STEP);
+    hvi_gpu_update(l, s, FOR_STEP);
+  }
   if (ends) put_values(s, l, FOR_END);
 }
 
@@ -423,7 +427,8 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
   if (kind == HVI_DEVICE_EVAL) {
     put_values(s, l, FOR_OUTPUTS);
   } else if (kind == HVI_DEVICE_PULL) {
-    put_step(s, l, FOR_PULL);
+    put_gradient(s, l, FOR_PULL);
+    hvi_gpu_update(l, s, FOR_PULL);
   } else {
     hvi_gpu_forward(l, s, FOR_PUSH);
     hvi_gpu_tangents(l, s);

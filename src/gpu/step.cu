@@ -14,10 +14,13 @@
  *
  * r, u and l are doubles: a residual is a small difference of large numbers.
  *
+ * The update adds the sums of gradients, of parts or of the head's tiles, in their order, and takes the
+ * step in one pass over the parameters, four numbers to a thread.
  */
-#include "gpu/update.cuh"
+#include "gpu/halves.cuh"
 
-enum { THREADS = 256, WARPS = THREADS / 32 };
+/* A thread of the update takes four numbers at a time, several times. */
+enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 2 };
 
 /* y of `ROWS` rows by one warp: w'h + b; every lane has them. Rows beyond the last are the last. */
 template <int ROWS>
@@ -139,15 +142,68 @@ __global__ void __launch_bounds__(THREADS)
   if (threadIdx.x < 32) arrive(j, losses_of(j, y), tile, j.head_tiles, loss);
 }
 
+__device__ inline float step_of(const gpu_job &j, const progress &p, float theta, float g, float *m,
+                                float *v) {
+  if (j.rule == HVI_DEVICE_GD) return theta - p.rate * g;
+  const float b1 = (float)j.beta1, b2 = (float)j.beta2;
+  if (j.rule == HVI_DEVICE_MOMENTUM) {
+    *m = b1 * *m + g;
+    return theta - p.rate * *m;
+  }
+  *m = b1 * *m + (float)(1.0 - j.beta1) * g;
+  *v = b2 * *v + (float)(1.0 - j.beta2) * g * g;
+  const float down = p.rate * *m / (sqrtf(p.root * *v) + (float)j.epsilon);
+  return theta - (down + p.shrink * theta);
+}
+
+/* Sums of parts, or of the head's tiles, in their order. */
+__device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t at) {
+  const bool of_head = at >= head.weight;
+  const float *sums =
+      of_head ? head_sums_of(j, head, 0) + (at - head.weight) : sums_of(j, head, 0) + at;
+  const size_t each = of_head ? head.lead_in + head.lead_out : head.numbers;
+  const int count = of_head ? j.head_tiles : j.parts;
+  float4 g = *(const float4 *)sums;
+#pragma unroll 8
+  for (int i = 1; i < count; i++) {
+    const float4 x = *(const float4 *)(sums + i * each);
+    g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
+  }
+  return g;
+}
+
+/* The step of four numbers, and their halves; the largest of them. */
+__device__ inline float step_at(const gpu_job &j, const layer &head, const chain &net, size_t at) {
+  const progress &p = *j.state;
+  float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
+  const float4 g = gradient_at(j, head, at);
+  theta.x = step_of(j, p, theta.x, g.x, &m.x, &v.x);
+  theta.y = step_of(j, p, theta.y, g.y, &m.y, &v.y);
+  theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
+  theta.w = step_of(j, p, theta.w, g.w, &m.w, &v.w);
+  *(float4 *)(j.theta + at) = theta;
+  if (net.layers > 0) put_weights(j, net, at, theta, weight_scale(j.tops->made));
+  if (j.rule != HVI_DEVICE_GD) *(float4 *)(j.m + at) = m;
+  if (j.rule == HVI_DEVICE_ADAM) *(float4 *)(j.v + at) = v;
+  return fmaxf(fmaxf(fabsf(theta.x), fabsf(theta.y)), fmaxf(fabsf(theta.z), fabsf(theta.w)));
+}
+
 __global__ void __launch_bounds__(THREADS)
-    update_numbers(const gpu_job *jobs, const layer head, pass_kind kind) {
+    update_numbers(const gpu_job *jobs, const layer head, const __grid_constant__ chain net,
+                   pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
-  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
-  if (at >= head.numbers || !concerns(j, kind)) return;
-  if (kind == FOR_STEP)
-    step_from(j, rates_of(j), at, numbers_at(j, head, at));
-  else
-    *(float4 *)(j.gradient + at) = gradient_at(j, head, at);
+  if (!concerns(j, kind)) return;
+  float top = 0.0f;
+  for (int i = 0; i < UPDATES; i++) {
+    const size_t at = 4 * (((size_t)blockIdx.x * UPDATES + i) * THREADS + threadIdx.x);
+    if (at >= head.numbers) break;
+    if (kind == FOR_PULL)
+      *(float4 *)(j.gradient + at) = gradient_at(j, head, at);
+    else
+      top = fmaxf(top, step_at(j, head, net, at));
+  }
+  if (kind == FOR_PULL) return;
+  raise_top(&j.tops->theta, top);
 }
 
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
@@ -156,8 +212,7 @@ __global__ void __launch_bounds__(THREADS)
   const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
-  if (at == 0)
-    j.tops->x = j.tops->theta = j.state->passed = j.state->summed = j.state->stepped = 0u;
+  if (at == 0) j.tops->x = j.tops->theta = 0u;
   if (at == 0 && descends) {
     progress &p = *j.state;
     p.steps = 0;
@@ -217,5 +272,8 @@ void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind) {
 }
 
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  update_numbers<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, head_of(l, s), kind);
+  const chain net = l->form == HVI_GPU_HALVES ? chain_of(s) : chain{};
+  const size_t blocks = hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS * UPDATES);
+  update_numbers<<<dim3((unsigned)blocks, l->count), THREADS, 0, l->stream>>>(
+      l->jobs, head_of(l, s), net, kind);
 }

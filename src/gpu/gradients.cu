@@ -1,16 +1,12 @@
 /*
- * The gradients of all hidden layers on Hopper, from the halves that passes.cuh has left:
+ * The gradients of all hidden layers on Hopper, from the halves that passes.cu has left:
  *
  *   dW_l = D_l' H_{l-1},   db_l = D_l' 1,   over each part of the rows.
  *
- * k runs down the rows of both operands. A block of threads that has no rows left takes one tile of a dW_l
- * after the other, 128 outputs by 128 inputs, as soon as all rows of its network are through. One warp has
- * the copy engine bring slabs of 64 rows, high halves and low ones, into a ring of stages in shared memory.
- * Two groups of four warps multiply them, each for 64 outputs, and the ring runs ahead into the next tile
- * meanwhile.
- *
- * Some blocks have one unit of rows less than others. Tiles whose networks are through by then are for these
- * first.
+ * k runs down the rows of both operands. A block of threads stays on its processor and takes one tile of a
+ * dW_l after the other, 128 outputs by 128 inputs. One warp has the copy engine bring slabs of 64 rows, high
+ * halves and low ones, into a ring of stages in shared memory. Two groups of four warps multiply them, each
+ * for 64 outputs, and the ring runs ahead into the next tile meanwhile.
  *
  * The sums of a slab start from zero, small products first, and are added here, taken back to their size: a
  * slab is the 64 rows that have one scale. Sums of D, for biases, are products with a matrix of ones.
@@ -18,16 +14,16 @@
  * With lane = 4 g + t, a thread of a group's warp w has outputs 16 w + g and 8 more, and of each 8 inputs
  * those at 2 t and one more.
  */
-#pragma once
-
 #include "gpu/hopper.cuh"
 
-namespace gradients {
+namespace {
 
 enum {
   GROUPS = 2,
   WORKERS = 128 * GROUPS,
+  THREADS = WORKERS + 32, /* the last warp brings what the others multiply */
   TILE = 128,
+  OF_BLOCK = BLOCK * ROW_BYTES,
   OPERAND = TILE / BLOCK * OF_BLOCK, /* high or low halves of a slab of D or H */
   STAGE = 4 * OPERAND,               /* D's high and low, then H's */
   STAGES = 3,
@@ -40,6 +36,16 @@ struct memory {
   unsigned long long full[STAGES], empty[STAGES]; /* barriers */
 };
 
+struct gradient_work {
+  const gpu_job *jobs;
+  chain net;
+  pass_kind kind;
+  bool low;
+  int parts;                             /* of the network that has most */
+  int first[HVI_DEVICE_MOST_LAYERS + 1]; /* tiles of a part before those of layer l */
+  int each, all;                         /* tiles of a network, and of all */
+};
+
 __device__ inline int tiles_of(int n) { return (n + TILE - 1) / TILE; }
 
 /* A tile of dW_l: its place there, and its rows. */
@@ -48,15 +54,12 @@ struct task {
   int l, part, m, n, first, slabs;
 
   /* False: there is nothing to do. */
-  __device__ bool find(const halves_work &work, int tile) {
-    job = work.jobs + tile / work.tiles_each;
-    int at = tile % work.tiles_each;
-    const int of_part = work.tiles_each / work.parts;
+  __device__ bool find(const gradient_work &work, int tile) {
+    job = work.jobs + tile / work.each;
+    int at = tile % work.each;
+    const int of_part = work.each / work.parts;
     part = at / of_part, at %= of_part;
-    if (part >= job->parts ||
-        !await(&job->state->passed, GROUPS * (unsigned)job->head_tiles, *job, work.kind))
-      return false;
-    fence_all_copies();
+    if (part >= job->parts || !concerns(*job, work.kind)) return false;
     for (l = 1; l < work.net.layers && at >= work.first[l + 1];) l++;
     at -= work.first[l];
     const int across = tiles_of(work.net.width[l - 1]);
@@ -86,17 +89,17 @@ struct ring {
     return blocks * OF_BLOCK * (low ? 2 : 1);
   }
   /* The slabs of a task, by one thread. */
-  __device__ void bring(const halves_work &work, const task &t, bool low) {
+  __device__ void bring(const gradient_work &work, const task &t) {
     const halves d = slopes_halves(*t.job, work.net, t.l),
                  h = values_halves(*t.job, work.net, t.l - 1);
     for (int s = 0; s < t.slabs; s++, at++) {
       const unsigned to = shared_at(all.stage[stage()]), barrier = shared_at(&all.full[stage()]);
       const int row = t.first + s * BLOCK;
       barrier_wait(shared_at(&all.empty[stage()]), turn() ^ 1);
-      barrier_expect(barrier, bring_operand(d, t.m, row, low, to, barrier, true) +
-                                  bring_operand(h, t.n, row, low, to, barrier, true));
-      bring_operand(d, t.m, row, low, to, barrier, false);
-      bring_operand(h, t.n, row, low, to + 2 * OPERAND, barrier, false);
+      barrier_expect(barrier, bring_operand(d, t.m, row, work.low, to, barrier, true) +
+                                  bring_operand(h, t.n, row, work.low, to, barrier, true));
+      bring_operand(d, t.m, row, work.low, to, barrier, false);
+      bring_operand(h, t.n, row, work.low, to + 2 * OPERAND, barrier, false);
     }
   }
   /* The next slab is there: its stage. */
@@ -140,7 +143,7 @@ __device__ __forceinline__ void multiply_slab(float (&group)[COUNT], float (&bia
 
 /* A tile, of which 2 COUNT columns are wanted. */
 template <int COUNT, bool LOW, bool BIAS>
-__device__ __forceinline__ void sum_tile(ring &r, const halves_work &work, const task &t) {
+__device__ __forceinline__ void sum_tile(ring &r, const gradient_work &work, const task &t) {
   const gpu_job &j = *t.job;
   const int tile = t.first / BLOCK, lane = threadIdx.x % 32;
   const float *d_back = scale_place(j, t.l, true, tile);
@@ -148,7 +151,7 @@ __device__ __forceinline__ void sum_tile(ring &r, const halves_work &work, const
   const float x_back = 1.0f / scale_of(j.tops->x);
   float c[COUNT] = {}, bias[4] = {}, group[COUNT], of_group[4] = {};
   for (int s = 0; s < t.slabs; s++) {
-    const float of_d = __ldcg(d_back + s), back = of_d * (h_back ? __ldcg(h_back + s) : x_back);
+    const float of_d = d_back[s], back = of_d * (h_back ? h_back[s] : x_back);
     const int stage = r.take();
     multiply_slab<COUNT, LOW, BIAS>(group, of_group, shared_at(r.all.stage[stage]),
                                     shared_at(r.all.ones));
@@ -173,20 +176,13 @@ __device__ __forceinline__ void sum_tile(ring &r, const halves_work &work, const
         *(float2 *)(line + column) = make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
     }
   }
-  __syncwarp();
-  if (lane == 0) tell(&j.state->summed);
 }
 
-/* Calls a function for each of this block's tiles. */
-template <class CALL> __device__ inline void for_tiles(const halves_work &work, CALL call) {
-  const int own = (int)blockIdx.x - ((int)gridDim.x - work.spare);
-  for (int i = own; own >= 0 && i < work.ahead; i += work.spare) call(i);
-  for (int i = work.ahead + blockIdx.x; i < work.tiles; i += gridDim.x) call(i);
-}
-
-/* Makes a ring where other things were; by so many threads, all of the block. */
-__device__ inline void begin(memory &m, int threads) {
-  meet(0, threads);
+template <bool LOW>
+__global__ void __launch_bounds__(THREADS, 1)
+    gradients_of_parts(const __grid_constant__ gradient_work work) {
+  extern __shared__ __align__(1024) char shared[];
+  memory &m = *(memory *)shared;
   if (threadIdx.x < ONES / 4) m.ones[threadIdx.x] = 0x3c003c00u;
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; i++) {
@@ -196,31 +192,46 @@ __device__ inline void begin(memory &m, int threads) {
     fence_barriers();
   }
   fence_copies();
-  meet(0, threads);
-}
-
-/* By a warp beside the workers. */
-__device__ inline void bring_tiles(memory &m, const halves_work &work) {
+  __syncthreads();
   ring r(m);
   task t;
-  for_tiles(work, [&](int tile) {
-    if (t.find(work, tile) && threadIdx.x % 32 == 0)
-      r.bring(work, t, work.precision != HVI_DEVICE_FP16);
-  });
-}
-
-template <bool LOW> __device__ inline void sum_tiles(memory &m, const halves_work &work) {
-  ring r(m);
-  task t;
-  for_tiles(work, [&](int tile) {
-    if (!t.find(work, tile)) return;
+  if (threadIdx.x >= WORKERS) {
+    for (int tile = blockIdx.x; threadIdx.x == WORKERS && tile < work.all; tile += gridDim.x)
+      if (t.find(work, tile)) r.bring(work, t);
+    return;
+  }
+  for (int tile = blockIdx.x; tile < work.all; tile += gridDim.x) {
+    if (!t.find(work, tile)) continue;
     if (work.net.width[t.l - 1] <= BLOCK)
       sum_tile<32, LOW, true>(r, work, t);
     else if (t.n == 0)
       sum_tile<64, LOW, true>(r, work, t);
     else
       sum_tile<64, LOW, false>(r, work, t);
-  });
+  }
 }
 
-} // namespace gradients
+} // namespace
+
+void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  gradient_work work = {};
+  work.jobs = l->jobs, work.net = chain_of(s), work.kind = kind;
+  work.low = l->precision != HVI_DEVICE_FP16, work.parts = l->most_parts;
+  int of_part = 0;
+  for (int k = 1; k < (int)s->layer_count; k++) {
+    work.first[k] = of_part;
+    of_part += (int)(hvi_gpu_tiles(s->width[k], TILE) * hvi_gpu_tiles(s->width[k - 1], TILE));
+  }
+  work.each = of_part * l->most_parts, work.all = work.each * l->count;
+  const unsigned blocks = work.all < l->processors ? work.all : l->processors;
+  if (work.low)
+    gradients_of_parts<true><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
+  else
+    gradients_of_parts<false><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
+}
+
+cudaError_t hvi_gpu_allow_gradients(void) {
+  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  const cudaError_t e = cudaFuncSetAttribute(gradients_of_parts<true>, what, sizeof(memory));
+  return e ? e : cudaFuncSetAttribute(gradients_of_parts<false>, what, sizeof(memory));
+}

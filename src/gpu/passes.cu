@@ -11,7 +11,7 @@
  * the copy engine bring them in pieces, 64 of k by all columns, through a ring of stages, ahead of the
  * products. Two groups of four warps multiply, each for half of the columns.
  *
- * What the gradients of W need (gradients.cuh), H_1 .. H_{L-1} and D_1 .. D_L, leaves in bulk meanwhile. Values
+ * What the gradients of W need (gradients.cu), H_1 .. H_{L-1} and D_1 .. D_L, leaves in bulk meanwhile. Values
  * of layers further below come back when their slopes are wanted.
  *
  * Scales are a tile's own: bounds are taken from the largest number of its rows in the layer before, so that
@@ -23,11 +23,9 @@
  * With lane = 4 g + t, a thread of a group's warp w has rows 16 w + g and 8 more, and of each 8 columns
  * those at 2 t and one more.
  */
-#pragma once
-
 #include "gpu/hopper.cuh"
 
-namespace passes {
+namespace {
 
 enum {
   GROUPS = 2,
@@ -36,6 +34,7 @@ enum {
   COLUMNS = WIDEST / GROUPS, /* of a group */
   NUMBERS = COLUMNS / 2,     /* of C in a thread */
   PAIRS = COLUMNS / 8,       /* of columns */
+  OF_BLOCK = BLOCK * ROW_BYTES,
   PLANE = WIDEST / BLOCK * OF_BLOCK,
   OF_GROUP = PLANE / GROUPS,
   STAGES = 3
@@ -51,6 +50,18 @@ struct memory {
 };
 static_assert(sizeof(memory) <= 227 * 1024, "what a block may have");
 
+/* A launch: units of all networks' rows. */
+struct pass_work {
+  const gpu_job *jobs;
+  chain net;
+  pass_kind kind;
+  hvi_device_precision precision;
+  int each, all; /* units of a network, and of all */
+};
+
+__device__ inline bool goes_back(pass_kind kind) { return kind == FOR_STEP || kind == FOR_PULL; }
+__device__ inline bool has_loss(pass_kind kind) { return kind == FOR_STEP || kind == FOR_END; }
+
 /* The rows of this block, 64 at a time. */
 struct walk {
   int unit;
@@ -58,11 +69,11 @@ struct walk {
   int row, end;
 
   __device__ walk() : unit((int)blockIdx.x - (int)gridDim.x), job(NULL), row(0), end(0) {}
-  __device__ bool next(const halves_work &work) {
+  __device__ bool next(const pass_work &work) {
     if (job && (row += BLOCK) < end) return true;
-    for (unit += gridDim.x; unit < work.units; unit += gridDim.x) {
-      const int own = unit % work.units_each;
-      job = work.jobs + unit / work.units_each;
+    for (unit += gridDim.x; unit < work.all; unit += gridDim.x) {
+      const int own = unit % work.each;
+      job = work.jobs + unit / work.each;
       if (own >= job->head_tiles || !concerns(*job, work.kind)) continue;
       row = own * job->head_rows, end = min(row + job->head_rows, job->rows);
       return true;
@@ -104,7 +115,7 @@ struct ring {
 };
 
 /* Low pieces come before the high ones of the same k. */
-__device__ inline void bring_weights(memory &m, const halves_work &work) {
+__device__ inline void bring_weights(memory &m, const pass_work &work) {
   const chain &net = work.net;
   ring r(m);
   for (walk w; w.next(work);) {
@@ -370,7 +381,7 @@ __device__ inline void leave_head(memory &m, const float (&head)[4], float *to, 
 /* A block's work on its rows, as the threads of both groups see it. */
 template <bool FAST> struct worker {
   memory &m;
-  const halves_work &work;
+  const pass_work &work;
   const chain &net;
   ring r;
   walk w;
@@ -379,14 +390,13 @@ template <bool FAST> struct worker {
   float c[NUMBERS], head[4];
   double loss, u_sum;
   unsigned turn, values_turn, top_turn;
-  const gpu_job *left; /* the network of the last unit, if that has not been told of */
   /* of the rows under way */
   float theta, weights_back;
   bool forward_low, backward_low;
 
-  __device__ worker(memory &all, const halves_work &what)
+  __device__ worker(memory &all, const pass_work &what)
       : m(all), work(what), net(what.net), r(all), leads(threadIdx.x % 128 == 0), turn(0),
-        values_turn(0), top_turn(0), left(NULL) {}
+        values_turn(0), top_turn(0) {}
 
   __device__ char *buffer(int l) const { return m.buffer[l % 2][0]; }
   __device__ int tile() const { return w.row / BLOCK; }
@@ -456,17 +466,6 @@ template <bool FAST> struct worker {
                [&](char *there, unsigned place) { copy_in(to + place, there, OF_BLOCK, barrier); });
   }
 
-  /* Both leaders tell those who wait for a network that one of its units is through, when what has left is
-   * there. */
-  __device__ void tell_left() {
-    if (leads && left) {
-      wait_copies_out<0>();
-      fence_all_copies();
-      tell(&left->state->passed);
-    }
-    left = NULL;
-  }
-
   /* H_L of the rows, as numbers. Returns what takes the values below back to their size. */
   __device__ __forceinline__ float forward() {
     const gpu_job &j = *w.job;
@@ -477,7 +476,6 @@ template <bool FAST> struct worker {
         multiply<true, 2>(c, r, buffer(l - 1), slabs, forward_low);
       else
         multiply<true, 4>(c, r, buffer(l - 1), slabs, forward_low);
-      if (l == 1) tell_left();
       activate_sums<FAST>(c, p, j.theta + net.bias[l], net.width[l], weights_back / scale,
                           net.activation);
       if (l == net.layers) break;
@@ -547,7 +545,7 @@ template <bool FAST> struct worker {
   /* The unit's sums; the last of a network's to arrive decides on its step. */
   __device__ __forceinline__ void end_unit() {
     const gpu_job &j = *w.job;
-    const int own = w.unit % work.units_each, count = (net.width[net.layers] + 7) / 8 * 8;
+    const int own = w.unit % work.each, count = (net.width[net.layers] + 7) / 8 * 8;
     if (work.kind == FOR_OUTPUTS) return;
     const double sum = warp_sum(loss), u = warp_sum(u_sum);
     if (threadIdx.x == 32) m.loss = sum, m.u_sum = u;
@@ -587,24 +585,57 @@ template <bool FAST> struct worker {
       walk next = w;
       next.next(work);
       if (leads) bring_rows(next);
-      if (w.ends()) {
-        end_unit();
-        if (goes_back(work.kind)) left = w.job;
-      }
+      if (w.ends()) end_unit();
       w = next;
     }
-    tell_left();
+    wait_copies_out<0>();
   }
 };
 
-__device__ inline void init_barriers(memory &m) {
-  for (int i = 0; i < STAGES; i++) {
-    barrier_init(shared_at(&m.full[i]), 1);
-    barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
+template <bool FAST>
+__global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ pass_work work) {
+  extern __shared__ __align__(1024) char shared[];
+  memory &m = *(memory *)shared;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared_at(&m.full[i]), 1);
+      barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
+    }
+    barrier_init(shared_at(&m.rows), GROUPS + 1);
+    barrier_init(shared_at(&m.values), GROUPS);
+    fence_barriers();
   }
-  barrier_init(shared_at(&m.rows), GROUPS + 1);
-  barrier_init(shared_at(&m.values), GROUPS);
-  fence_barriers();
+  __syncthreads();
+  if (threadIdx.x >= WORKERS) {
+    give_registers<56>();
+    if (threadIdx.x == WORKERS) bring_weights(m, work);
+  } else {
+    take_registers<224>();
+    worker<FAST> all(m, work);
+    all.run();
+  }
 }
 
-} // namespace passes
+} // namespace
+
+static bool all_fast(const hvi_device_shape *s) {
+  bool fast = s->activation == HVI_RELU;
+  for (size_t l = 1; l < s->layer_count; l++) fast = fast && s->width[l] == WIDEST;
+  return fast;
+}
+
+void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  const pass_work work = {l->jobs,      chain_of(s),   kind,
+                          l->precision, l->most_tiles, l->most_tiles * l->count};
+  const unsigned blocks = work.all < l->processors ? work.all : l->processors;
+  if (all_fast(s))
+    pass_rows<true><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
+  else
+    pass_rows<false><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
+}
+
+cudaError_t hvi_gpu_allow_passes(void) {
+  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  const cudaError_t e = cudaFuncSetAttribute(pass_rows<true>, what, sizeof(memory));
+  return e ? e : cudaFuncSetAttribute(pass_rows<false>, what, sizeof(memory));
+}
