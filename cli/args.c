@@ -24,21 +24,11 @@ void hvi_args_add_rows(hvi_args *args, const hvi_arg *table) {
   }
 }
 
-void hvi_args_json(hvi_args *args) {
-  hvi_args_add(
-      args, {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "the result as one JSON object"});
-}
-
-void hvi_args_talk(hvi_args *args) {
-  hvi_args_add(
-      args, {"quiet", 'q', HVI_SETTING_FLAG, &hvi_talk.quiet, .help = "say nothing but complaints"},
-      {"verbose", 'v', HVI_SETTING_FLAG, &hvi_talk.verbose, .help = "say more"});
-}
-
-void hvi_args_force(hvi_args *args) {
-  hvi_args_add(args, {"force", 0, HVI_SETTING_FLAG, &hvi_talk.force,
-                      .help = "replace files that hvi did not make for this"});
-}
+HVI_ROWS(static const hvi_arg shared[],
+    {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "the result as one JSON object"},
+    {"force", 0, HVI_SETTING_FLAG, &hvi_talk.force, .help = "replace files that hvi did not make for this"},
+    {"quiet", 'q', HVI_SETTING_FLAG, &hvi_talk.quiet, .help = "say nothing but complaints"},
+    {"verbose", 'v', HVI_SETTING_FLAG, &hvi_talk.verbose, .help = "say more"});
 
 void hvi_args_jobs(hvi_args *args, size_t *threads) {
   hvi_args_add(args, {"jobs", 'j', HVI_SETTING_COUNT, threads, .range = "[0,1024]",
@@ -290,6 +280,8 @@ static void read_texts(hvi_args *args) {
 
 int hvi_args_parse(hvi_args *args, int argc, char **argv) {
   if (args->operand && args->max == 0) args->min = args->max = 1;
+  for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+    if (hvi_words_have(args->also, shared[i].name)) hvi_args_add(args, shared[i]);
   read_texts(args);
   if (hvi_args_visitor)
     hvi_args_visitor(args, argc, argv);

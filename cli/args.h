@@ -49,6 +49,7 @@ typedef struct hvi_args {
   const char *usage;   /* what follows it: "PROBLEM [OPTION]..." */
   size_t min, max;     /* how many operands; max 0 with an `operand`: exactly one */
   const char *operand; /* what an operand is, for "needs a ..." */
+  const char *also;    /* which of --json, --force, -q and -v it has: "json force quiet verbose" */
   /* filled in */
   const char *summary, *examples; /* from help/COMMAND.txt: what it does, and lines for EXAMPLES */
   const hvi_verb *verbs;          /* by hvi_args_verb */
@@ -58,17 +59,12 @@ typedef struct hvi_args {
   size_t operand_count;
 } hvi_args;
 
-/* Adds rows. */
 #define hvi_args_add(args, ...) hvi_args_add_rows(args, (const hvi_arg[]){__VA_ARGS__, {0}})
 void hvi_args_add_rows(hvi_args *args, const hvi_arg *table);
-/* Adds --json; -q, --quiet and -v, --verbose. */
-void hvi_args_json(hvi_args *args);
-void hvi_args_talk(hvi_args *args);
 /* Adds -j, --jobs: 0, which is what *threads should be before, is one per core. */
 void hvi_args_jobs(hvi_args *args, size_t *threads);
-/* Adds --force, and asks for every file that the command writes before it begins: an exit code when
+/* For commands with --force, of every file that they write before they begin: an exit code when
  * something is there that does not have the mark (hvi_file_ours). path NULL: fine. */
-void hvi_args_force(hvi_args *args);
 int hvi_output_check(const char *path, const char *mark);
 int hvi_output_check_in(const char *folder, const char *name, const char *mark);
 /* Adds an option for each setting of a table, except for those that `left_out` names, as words with

@@ -11,7 +11,6 @@
 #include "sac.h"
 #include "sac_gpu.h"
 
-/* As asked for. */
 static bench_options options = {.repeats = 20,
                                 .outer = 1000,
                                 .instances = 1000,
@@ -242,8 +241,7 @@ static int check_out(const char *folder) {
 
 int hvi_cli_bench(int argc, char **argv) {
   hvi_args args = {argv[0], "[games|bellman|mlp|sac|evaluate|gpu|sac-gpu|solve] [OPTION]...",
-                   .max = 1, .operand = "name of a benchmark"};
-  /* clang-format off */
+                   .max = 1, .operand = "name of a benchmark", .also = "json force quiet verbose"};
   hvi_args_add(&args,
       {"repeats", 0, HVI_SETTING_COUNT, &options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
       {"iters", 0, HVI_SETTING_COUNT, &options.outer, .range = "[10,100000000]", .help = "outer steps of one trajectory"},
@@ -255,10 +253,6 @@ int hvi_cli_bench(int argc, char **argv) {
       {"large", 0, HVI_SETTING_FLAG, &options.large, .help = "solve: five kinds of games of hundreds to thousands of outputs, a minute each"},
       {"seed", 0, HVI_SETTING_SEED, &options.seed, .help = "solve: of the first problem of each kind"},
       {"out", 0, HVI_SETTING_TEXT, &options.out, .value = "FOLDER", .help = "solve: where the performance profile goes"});
-  /* clang-format on */
-  hvi_args_json(&args);
-  hvi_args_force(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   options.force = hvi_talk.force;
   HVI_STEP(check_out(options.out));

@@ -8,7 +8,6 @@
 
 enum { MOST_SHOWN = 12 }; /* players, and numbers of a point, that are written out */
 
-/* A problem under check. */
 typedef struct subject {
   hvi_setup *setup;
   hvi_check_settings settings;
@@ -39,7 +38,6 @@ static const char *set_words(const hvi_problem *p, const hvi_block *b) {
   return first->kind == HVI_SET_SIMPLEX ? "on a simplex" : "unbounded";
 }
 
-/* The model of player k. */
 static const char *model_words(const hvi_problem *p, size_t k) {
   const hvi_model *m = p->model->ops->player ? p->model->ops->player(p->model, k) : p->model;
   const hvi_stack *stack = hvi_stack_of(m);
@@ -164,11 +162,10 @@ static int check(subject *s) {
 int hvi_cli_check(int argc, char **argv) {
   HVI_OWN_BY(hvi_setup_free) hvi_setup setup = hvi_setup_new();
   subject s = {.setup = &setup, .settings = hvi_check_defaults()};
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem", .also = "json"};
   hvi_setup_problem_options(&setup, &args);
   hvi_args_add(&args, {.name = "tests"});
   hvi_args_settings(&args, hvi_check_table(), &s.settings, "seed");
-  hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_STEP(hvi_setup_make(&setup, &args));
   return check(&s);

@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "base/embedded.h"
 #include "commands.h"
-#include "setup.h"
 
 #include <ctype.h>
 

@@ -7,7 +7,6 @@
 HVI_RELEASE(hvi_dataset)
 HVI_RELEASE(hvi_testset)
 
-/* The episodes of a data set. */
 typedef struct episodes {
   size_t terminated, truncated;
   double reward;              /* mean */
@@ -159,11 +158,10 @@ static int data_collect(int argc, char **argv) {
 }
 
 static int data_info(int argc, char **argv) {
-  hvi_args args = {"data info", "FILE [OPTION]...", .operand = "file"};
+  hvi_args args = {"data info", "FILE [OPTION]...", .operand = "file", .also = "json"};
   hvi_texts map = {0};
   hvi_args_add(&args, {"map", 0, HVI_SETTING_TEXT, &map, .value = "COLUMN=NAME", .repeats = true,
                        .help = "the array NAME is that column of a data set"});
-  hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   return file_info(args.operands[0], &map, NULL);
 }

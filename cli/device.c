@@ -3,16 +3,13 @@
 #include "base/base.h"
 #include "talk.h"
 
-/* clang-format off */
 #define AT(member) .offset = offsetof(hvi_device_options, member)
-static const hvi_setting rows[] = {
+HVI_TABLE(static const hvi_setting_table table, "device", hvi_device_options,
     {"device", HVI_SETTING_CHOICE, AT(asked), .choices = "cpu|gpu|auto",
      .help = "where networks learn: cpu, as the shipped results did; gpu; or auto, a GPU that is there and of use"},
     {"device_precision", HVI_SETTING_CHOICE, AT(precision), .choices = "fp16x3|fp32|fp16",
      .help = "products on a GPU: fp16x3, with the errors of fp32; fp32; or fp16, about 1e-3 in gradients"},
-    {.name = NULL}};
-/* clang-format on */
-static const hvi_setting_table table = {"device", sizeof(hvi_device_options), rows};
+    {.name = NULL});
 
 void hvi_args_device(hvi_args *args, hvi_device_options *o, const char *left_out) {
   hvi_args_settings(args, &table, o, left_out);

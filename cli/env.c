@@ -31,8 +31,7 @@ static int list_all(void) {
 }
 
 static int env_list(int argc, char **argv) {
-  hvi_args args = {"env list", .usage = "[OPTION]..."};
-  hvi_args_json(&args);
+  hvi_args args = {"env list", .usage = "[OPTION]...", .also = "json"};
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   hvi_json_begin();
   hvi_json_open("environments", '[');
@@ -42,8 +41,7 @@ static int env_list(int argc, char **argv) {
 }
 
 static int env_info(int argc, char **argv) {
-  hvi_args args = {"env info", "ENV [OPTION]...", .operand = operand};
-  hvi_args_json(&args);
+  hvi_args args = {"env info", "ENV [OPTION]...", .operand = operand, .also = "json"};
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
@@ -149,8 +147,8 @@ static int run_replay(replay *r) {
 
 static int env_replay(int argc, char **argv) {
   replay r = {0};
-  hvi_args args = {"env replay", "ENV --actions FILE [OPTION]...", .operand = operand};
-  /* clang-format off */
+  hvi_args args = {"env replay", "ENV --actions FILE [OPTION]...", .operand = operand,
+                   .also = "force quiet verbose"};
   hvi_args_add(&args,
       {"actions", 0, HVI_SETTING_TEXT, &r.actions_path, .value = "FILE", .help = ".npy file of actions, one row a step"},
       {"state", 0, HVI_SETTING_TEXT, &r.state_path, .value = "FILE",
@@ -160,9 +158,6 @@ static int env_replay(int argc, char **argv) {
       {"out", 0, HVI_SETTING_TEXT, &r.out_path, .value = "FILE", .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
       {"save-state", 0, HVI_SETTING_TEXT, &r.save_path, .value = "FILE", .help = "write the state at the end, for --state"},
       {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "one JSON object on stdout, with the rows unless --out"});
-  /* clang-format on */
-  hvi_args_force(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!r.actions_path) return hvi_misuse("env replay needs --actions FILE");
   HVI_STEP(hvi_output_check(r.out_path, HVI_NPY_ROWS));
@@ -203,15 +198,12 @@ static int env_bench(int argc, char **argv) {
   env_bench_options o = {.repeats = 10, .steps = 1000, .progress = hvi_progress_count};
   env_bench_result result;
   bool done;
-  hvi_args args = {"env bench", "ENV [OPTION]...", .operand = operand};
-  /* clang-format off */
+  hvi_args args = {"env bench", "ENV [OPTION]...", .operand = operand,
+                   .also = "json quiet verbose"};
   hvi_args_add(&args,
       {"steps", 0, HVI_SETTING_COUNT, &o.steps, .range = "[1,1000000000]", .help = "steps of one measurement"},
       {"repeats", 0, HVI_SETTING_COUNT, &o.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"});
-  /* clang-format on */
   hvi_args_jobs(&args, &o.threads);
-  hvi_args_json(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   o.threads = hvi_parallel_threads(o.threads);
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));

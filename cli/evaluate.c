@@ -13,7 +13,6 @@ static const char left_out[] = "iters tol max_evals stall_window growth_bound al
                                "trace_decay error_alpha error_angle seed";
 
 static void add_options(hvi_evaluate *e, hvi_args *args) {
-  /* clang-format off */
   hvi_args_add(args,
       {.name = "policy"},
       {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"});
@@ -50,10 +49,6 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
       {"log", 0, HVI_SETTING_TEXT, &e->log_path, .value = "FILE.jsonl", .help = "a JSON object an outer step, as it happens"},
       {"gap", 0, HVI_SETTING_FLAG, &e->gap, .help = "with --data: the Bellman gap on the data, at measurements (otherwise at the end, on one batch)"},
       {"gap-rows", 0, HVI_SETTING_COUNT, &e->gap_rows, .help = "first rows of --data that the gap is measured on (0: all)"});
-  hvi_args_force(args);
-  /* clang-format on */
-  hvi_args_json(args);
-  hvi_args_talk(args);
 }
 
 /* What does not go together. */
@@ -360,7 +355,7 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .task = {.noise = NAN},
                     .spec = hvi_evaluation_defaults()};
   hvi_args args = {argv[0], "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...", .max = 1,
-                   .operand = "environment"};
+                   .operand = "environment", .also = "json force quiet verbose"};
   e.spec.gap_per_decade = HVI_EVALUATION_GAPS;
   e.setup.method = settings.optimizer->name;
   e.setup.asked = settings;

@@ -106,8 +106,7 @@ static void show_device(void) {
 }
 
 int hvi_cli_info(int argc, char **argv) {
-  hvi_args args = {argv[0], .usage = "[OPTION]..."};
-  hvi_args_json(&args);
+  hvi_args args = {argv[0], .usage = "[OPTION]...", .also = "json"};
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   const char *gnuplot = find_program("gnuplot"), *features = cpu_features(),
              *kernel = hvi_lanes_kernels()[0]->name, *blas = openblas_get_config(),

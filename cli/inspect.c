@@ -8,7 +8,6 @@
 
 enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88 };
 
-/* One row: a name, a number, and a remark. */
 static void line(const char *name, const char *number, const char *remark) {
   printf("  %-*s%-*s%s\n", NAME, name, NUMBER, number, remark);
 }
@@ -215,15 +214,12 @@ int hvi_cli_inspect(int argc, char **argv) {
   HVI_OWN_BY(hvi_setup_free) hvi_setup s = hvi_setup_new();
   size_t steps = 1000; /* of the run */
   hvi_inspection i;
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem",
+                   .also = "json quiet verbose"};
   hvi_setup_options(&s, &args);
-  /* clang-format off */
   hvi_args_add(&args,
       {.name = "inspection"},
       {"steps", 0, HVI_SETTING_COUNT, &steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"});
-  /* clang-format on */
-  hvi_args_json(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_STEP(hvi_setup_make(&s, &args));
   const size_t iters = s.settings.max_outer;

@@ -2,14 +2,10 @@
 #include "base/base.h"
 #include "commands.h"
 #include "problems/options.h"
-#include "setup.h"
 #include "study/study.h"
 
 #include <hvi/mdp.h>
 
-HVI_RELEASE(hvi_study)
-
-/* The problem that has rules of its own. */
 static const char rules_problem[] = "chain --set data=trajectory";
 
 static void problems(hvi_each *each) {
@@ -168,8 +164,7 @@ static int list_one(const char *name) {
 }
 
 int hvi_cli_list(int argc, char **argv) {
-  hvi_args args = {argv[0], "[PROBLEM|METHOD] [OPTION]...", .max = 1};
-  hvi_args_json(&args);
+  hvi_args args = {argv[0], "[PROBLEM|METHOD] [OPTION]...", .max = 1, .also = "json"};
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   return args.operand_count == 1 ? list_one(args.operands[0]) : list_all();
 }

@@ -11,8 +11,7 @@
 
 #include <fcntl.h>
 
-/* clang-format off */
-const hvi_verb hvi_commands[] = {
+HVI_ROWS(const hvi_verb hvi_commands[],
     {"solve", hvi_cli_solve, "solve a built-in problem or your own: YAML, a C file, a shared library", "PROBLEM"},
     {"check", hvi_cli_check, "what kind of problem it is, and whether its derivatives and sets are right", "PROBLEM"},
     {"inspect", hvi_cli_inspect, "what theory says about a problem and a method, and what to change", "PROBLEM"},
@@ -28,9 +27,7 @@ const hvi_verb hvi_commands[] = {
     {"info", hvi_cli_info, "version, compiler, processor, libraries", ""},
     {"man", hvi_cli_man, "the manual page of a command", "[COMMAND]"},
     {"completion", hvi_cli_completion, "completion of command lines for bash, zsh and fish", "SHELL"},
-    {0}
-};
-/* clang-format on */
+    {0});
 
 enum { COMMAND_COUNT = sizeof hvi_commands / sizeof *hvi_commands - 1 };
 

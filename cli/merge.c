@@ -96,12 +96,10 @@ static int read_parts(merge *m, const hvi_args *args) {
 
 int hvi_cli_merge(int argc, char **argv) {
   const char *out = NULL;
-  hvi_args args = {argv[0], "DIR... [OPTION]...", .min = 1, .max = MOST,
-                   .operand = "part's folder"};
+  hvi_args args = {argv[0],     "DIR... [OPTION]...",       .min = 1,
+                   .max = MOST, .operand = "part's folder", .also = "force quiet verbose"};
   hvi_args_add(&args, {"out", 'o', HVI_SETTING_TEXT, &out, .value = "NAME",
                        .help = "where the whole goes (as the command of the parts says)"});
-  hvi_args_force(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(free_merge) merge m = {0};
   HVI_STEP(read_parts(&m, &args));

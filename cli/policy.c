@@ -84,10 +84,9 @@ static void show_policy(const hvi_policy *p, const hvi_tensors *t) {
 }
 
 static int policy_info(int argc, char **argv) {
-  hvi_args args = {"policy info", "FILE [OPTION]...", .operand = "policy file"};
+  hvi_args args = {"policy info", "FILE [OPTION]...", .operand = "policy file", .also = "json"};
   hvi_policy_options options = {0};
   hvi_args_settings(&args, hvi_policy_table(), &options, NULL);
-  hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(hvi_policy_release) hvi_policy *policy = NULL;
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *tensors = NULL;
@@ -118,16 +117,12 @@ static int policy_act(int argc, char **argv) {
   const char *path = NULL, *obs_path = NULL, *out = NULL;
   hvi_policy_options options = {0};
   hvi_args args = {"policy act", "ENV --policy FILE --obs FILE [OPTION]...",
-                   .operand = "environment"};
-  /* clang-format off */
+                   .operand = "environment", .also = "force quiet verbose"};
   hvi_args_add(&args,
       {"policy", 0, HVI_SETTING_TEXT, &path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"},
       {"obs", 0, HVI_SETTING_TEXT, &obs_path, .value = "FILE", .help = ".npy file of observations, one a row"},
       {"out", 'o', HVI_SETTING_TEXT, &out, .value = "FILE", .help = ".npy file to write instead of stdout"});
-  /* clang-format on */
   hvi_args_settings(&args, hvi_policy_table(), &options, NULL);
-  hvi_args_talk(&args);
-  hvi_args_force(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!path || !obs_path) return hvi_misuse("policy act needs --policy FILE and --obs FILE");
   HVI_STEP(hvi_output_check(out, HVI_NPY_ACTIONS));

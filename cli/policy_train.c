@@ -43,7 +43,6 @@ typedef struct training {
   size_t first;
 } training;
 
-/* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
   hvi_text rows = {0};
   const char *ending = t->log ? strrchr(t->log, '.') : NULL;
@@ -275,8 +274,8 @@ static int open_training(training *t, const char *name) {
 int hvi_cli_policy_train(int argc, char **argv) {
   training t = {.settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
   t.device.precision = HVI_DEVICE_FP32;
-  hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", .operand = "environment"};
-  /* clang-format off */
+  hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", .operand = "environment",
+                   .also = "force quiet verbose"};
   hvi_args_add(&args,
       {.name = "Run"},
       {"out", 'o', HVI_SETTING_TEXT, &t.out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
@@ -286,12 +285,9 @@ int hvi_cli_policy_train(int argc, char **argv) {
       {"resume", 0, HVI_SETTING_FLAG, &t.resume, .help = "go on from the checkpoint, if there is one"},
       {"fresh", 0, HVI_SETTING_FLAG, &t.fresh, .help = "begin anew although there is a checkpoint"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &t.accept_other_bits, .help = "go on from what another level of instructions computed"});
-  /* clang-format on */
   hvi_args_settings(&args, hvi_sac_table(), &t.settings, "threads");
   hvi_args_jobs(&args, &t.jobs);
   hvi_args_device(&args, &t.device, "device_precision");
-  hvi_args_force(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
   if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");

@@ -129,12 +129,11 @@ static void free_job(job *j) {
 int hvi_cli_reproduce(int argc, char **argv) {
   bool quick = false;
   hvi_args args = {argv[0], "[ID|FILE]... [OPTION]...", .max = MOST,
-                   .operand = "an experiment's ID or file"};
+                   .operand = "an experiment's ID or file", .also = "force quiet verbose"};
   HVI_OWN_BY(free_job)
   job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message},
            .made = hvi_made_now(argc, argv)};
   hvi_study_settings *s = &j.settings;
-  /* clang-format off */
   hvi_args_add(&args,
       {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
       {"full", 0, HVI_SETTING_FLAG, &s->full, .help = "the paper's size or beyond: minutes, for policy\nevaluation hours"},
@@ -144,12 +143,9 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"allow-code", 0, HVI_SETTING_FLAG, &j.code, .help = "run the code (.c, .so) that files name as their problem"},
       {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
-  /* clang-format on */
   hvi_args_part(&args);
   hvi_args_device(&args, &j.device, NULL);
   hvi_args_jobs(&args, &s->threads);
-  hvi_args_force(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
   s->force = hvi_talk.force;

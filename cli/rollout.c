@@ -11,11 +11,9 @@ static const double TELL_EVERY = 60.0;
 static void add_options(hvi_rollout_job *job, hvi_args *args) {
   hvi_args_settings(args, job->table, job->settings, NULL);
   args->rows[0].letter = job->letter;
-  /* clang-format off */
   hvi_args_add(args,
       {"policy", 0, HVI_SETTING_TEXT, &job->policy_path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"});
   hvi_args_settings(args, hvi_policy_table(), &job->policy, NULL);
-  hvi_args_json(args);
   hvi_args_settings(args, hvi_rollout_table(), job->rollout, "threads");
   hvi_args_jobs(args, &job->rollout->threads);
   if (!job->result)
@@ -24,10 +22,8 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
         {"resume", 0, HVI_SETTING_FLAG, &job->resume, .help = "go on where an earlier run was stopped (FILE.partial)"},
         {"fresh", 0, HVI_SETTING_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
         {"accept-other-bits", 0, HVI_SETTING_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"});
-  /* clang-format on */
   if (!job->result) hvi_args_part(args);
-  if (!job->result) hvi_args_force(args);
-  hvi_args_talk(args);
+  args->also = job->result ? "json quiet verbose" : "json force quiet verbose";
 }
 
 /* The first call of a run starts the clock, so that time left counts this run alone. */

@@ -14,24 +14,20 @@ hvi_setup hvi_setup_new(void) {
 }
 
 void hvi_setup_problem_options(hvi_setup *s, hvi_args *args) {
-  /* clang-format off */
   hvi_args_add(args,
       {.name = "problem"},
       {"set", 0, HVI_SETTING_TEXT, &s->set, .repeats = true, .value = "KEY=VALUE", .help = "an option of the problem ('hvi list PROBLEM'); repeatable"},
       {"seed", 0, HVI_SETTING_SEED, &s->seed, .help = "of all random draws"},
       {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
       {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"});
-  /* clang-format on */
   hvi_args_settings(args, &hvi_precision_table, &s->precision, NULL);
 }
 
 void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   hvi_setup_problem_options(s, args);
-  /* clang-format off */
   hvi_args_add(args,
       {.name = "method"},
       {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "METHOD", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"});
-  /* clang-format on */
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
 }

@@ -57,5 +57,4 @@ bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);
 /* The settings in force, as members of an object. */
 void hvi_setup_json(const hvi_setup *s, double eta_in_force);
 
-/* A setting as a member. */
 void hvi_setting_json(const hvi_setting *row, const void *settings);

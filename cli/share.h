@@ -22,7 +22,6 @@ int hvi_share_close(int code);
 /* For what only one process can do. */
 int hvi_share_refuse(const char *what);
 
-/* Adds --part. */
 void hvi_args_part(hvi_args *args);
 /* Before the work: where --part is given, *out becomes the part's folder, or a file of that name in
  * it; hvi_free *made at the end. begins: it takes up or replaces what is there of an earlier run. */
@@ -34,7 +33,6 @@ int hvi_share_end(const char *settings);
 void hvi_text_word(hvi_text *t, const char *word);
 
 enum { HVI_PART_WORDS = 256, HVI_PART_TEXT = 8192 };
-/* What is in a part's folder. */
 typedef struct hvi_part_file {
   const char *folder;
   struct hvi_tensors *file; /* which holds the texts */

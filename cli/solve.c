@@ -399,19 +399,18 @@ static void close_solve(hvi_solve *s) { hvi_setup_free(&s->setup); }
 
 int hvi_cli_solve(int argc, char **argv) {
   HVI_OWN_BY(close_solve) hvi_solve s = {.setup = hvi_setup_new(), .checkpoint_every = 30};
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem",
+                   .also = "json force quiet verbose"};
   hvi_setup_options(&s.setup, &args);
   s.args = &args;
   s.shared_options = args.count;
-  /* clang-format off */
   hvi_args_add(&args,
       {.name = "many instances"},
       {"ensemble", 0, HVI_SETTING_COUNT, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
       {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"});
   hvi_args_part(&args);
-  hvi_args_add(&args, {.name = "output"});
-  hvi_args_json(&args);
   hvi_args_add(&args,
+      {.name = "output"},
       {"trace", 0, HVI_SETTING_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost, theta while it is short, and z"},
       {"trace-z", 0, HVI_SETTING_FLAG, &s.trace_z, .help = "z in the trace although it has more than 1,000 numbers"},
       {"log", 0, HVI_SETTING_TEXT, &s.log, .value = "FILE.jsonl", .help = "a JSON object an iteration, as it happens"},
@@ -423,9 +422,6 @@ int hvi_cli_solve(int argc, char **argv) {
       {"fresh", 0, HVI_SETTING_FLAG, &s.fresh, .help = "begin anew although there is a checkpoint"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &s.accept_other_bits, .help = "resume what another level of instructions computed"},
       {"every", 0, HVI_SETTING_COUNT, &s.every, .help = "show each Nth iteration; 0: about twenty rows"});
-  /* clang-format on */
-  hvi_args_force(&args);
-  hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   s.setup.many = s.ensemble > 0;
   HVI_STEP(check_options(&s, &args));

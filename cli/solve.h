@@ -9,7 +9,6 @@
 #include <hvi/ensemble.h>
 #include <hvi/mdp.h>
 
-/* What was asked for. */
 typedef struct hvi_solve {
   hvi_setup setup;
   const char *trace, *log, *plot, *save, *checkpoint; /* files, or NULL */
@@ -81,7 +80,6 @@ void hvi_picture_row(hvi_picture *p, const hvi_record *row, bool last);
 hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_error *err);
 void hvi_picture_free(hvi_picture *p);
 
-/* The files of a solve that is under way. */
 typedef struct hvi_solve_files {
   const hvi_solve *asked;
   hvi_solver *solver;

@@ -217,7 +217,6 @@ static hvi_status run_block(void *context, size_t unit, size_t worker, hvi_bytes
   return HVI_OK;
 }
 
-/* The columns of a block. */
 static hvi_status put(blocks *b, size_t unit, const double *x, size_t size, hvi_error *err) {
   hvi_ensemble *e = b->out;
   const size_t n = block_size(b, unit), first = unit * BLOCK;

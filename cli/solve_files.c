@@ -58,8 +58,7 @@ hvi_status hvi_solve_fingerprint(uint64_t *hash, const hvi_setup *s, hvi_error *
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   HVI_OWN double *z = NULL;
   double *f, *cache;
-  if (!hvi_alloc_arrays({&z, m->out}, {&f, m->out}, {&cache, m->cache}))
-    return hvi_error_memory(err, "a checkpoint");
+  HVI_TRY(hvi_new_arrays("a checkpoint", err, {&z, m->out}, {&f, m->out}, {&cache, m->cache}));
   m->ops->eval(m, cache, theta0, z);
   p->ops->operate(p, NULL, theta0, z, f);
   *hash = hvi_hash_bytes(HVI_HASH_START, theta0, m->dim * sizeof *theta0);

@@ -28,7 +28,6 @@ enum {
 
 static const char START[] = "outer,residual,distance,ratio,alpha2";
 
-/* Folder, names and format of the files. */
 static hvi_status name_files(hvi_picture *p, const char *path, hvi_error *err) {
   const char *dot = strrchr(path, '.');
   p->format = dot ? dot + 1 : "";
@@ -104,7 +103,6 @@ void hvi_picture_row(hvi_picture *p, const hvi_record *row, bool last) {
               hvi_value_numbers("z*", z[1], solution ? p->count : 0));
 }
 
-/* A picture under construction. */
 typedef struct drawing {
   const hvi_picture *picture;
   const hvi_problem *problem;

@@ -40,9 +40,8 @@ static hvi_status open_exact(hvi_solve_trace *t, hvi_error *err) {
   s.growth_bound = 0.0;
   t->mdp = hvi_mdp_of(t->asked->setup.problem);
   if (!t->mdp) return HVI_OK;
-  if (!hvi_alloc_arrays({&t->difference, hvi_mdp_features(t->mdp)},
-                        {&t->values, hvi_mdp_states(t->mdp)}))
-    return hvi_error_memory(err, "the exact update");
+  HVI_TRY(hvi_new_arrays("the exact update", err, {&t->difference, hvi_mdp_features(t->mdp)},
+                         {&t->values, hvi_mdp_states(t->mdp)}));
   return hvi_solver_new(&t->exact, t->asked->setup.problem, &s, err);
 }
 

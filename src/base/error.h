@@ -35,11 +35,20 @@ hvi_status hvi_error_memory(hvi_error *err, const char *what);
 /* Memory as by hvi_alloc, in *at, or the status of a lack of it for `what`. */
 #define hvi_new(at, count, what, err)                                                              \
   ((*(at) = hvi_alloc(count, sizeof **(at))) ? HVI_OK : hvi_error_memory(err, what))
+/* The same of several in one block, as by hvi_alloc_arrays. */
+#define hvi_new_arrays(what, err, ...)                                                             \
+  (hvi_alloc_arrays(__VA_ARGS__) ? HVI_OK : hvi_error_memory(err, what))
 /* A local array that its block owns: `HVI_NEW(double, work, 3 * n, "the measures", err)`. Without
  * memory for it the function returns. */
 #define HVI_NEW(type, name, count, what, err)                                                      \
   HVI_OWN type *name = NULL;                                                                       \
   HVI_TRY(hvi_new(&name, count, what, err))
+
+/* The same of one object, which hvi_TYPE_free lets go of: `HVI_MAKE(hvi_policy, p, "a policy", err)` after
+ * HVI_RELEASE(hvi_policy). */
+#define HVI_MAKE(type, name, what, err)                                                            \
+  HVI_OWN_BY(type##_release) type *name = NULL;                                                    \
+  HVI_TRY(hvi_new(&name, 1, what, err))
 
 /* Puts the file before the text that is there, "NAME:LINE: " or, without a line, "'NAME'". */
 hvi_status hvi_error_place(hvi_error *err, hvi_status status, const char *name, size_t line);

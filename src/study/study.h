@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "io/yaml.h"
 #include "report/claims.h"
 #include "report/plot.h"
@@ -257,6 +258,7 @@ hvi_status hvi_study_open(hvi_study **study, const char *name, hvi_code_fn *load
  * it. */
 hvi_status hvi_study_parse(hvi_study **study, const char *text, const char *origin, hvi_error *err);
 void hvi_study_free(hvi_study *study);
+HVI_RELEASE(hvi_study)
 /* The tables that studies are read by, one after the other; NULL past the last. */
 const hvi_setting_table *hvi_study_table_at(size_t index);
 /* IDs of the built-in studies in the order of the paper, ending in NULL. */
