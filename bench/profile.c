@@ -168,9 +168,9 @@ static hvi_status write_games(const contest *c, hvi_error *err) {
     for (size_t i = 0; i < c->games[m]; i++) {
       const outcome *o = outcomes_of(c, m) + i;
       hvi_csv_text(&csv, kind_name(i % kinds(c)));
-      hvi_csv_count(&csv, c->options->seed + i / kinds(c));
+      hvi_csv_number(&csv, (double)(c->options->seed + i / kinds(c)));
       hvi_csv_text(&csv, c->methods[m]);
-      hvi_csv_count(&csv, o->solved);
+      hvi_csv_number(&csv, (double)o->solved);
       hvi_csv_number(&csv, o->evals);
       hvi_csv_number(&csv, o->seconds);
       hvi_csv_number(&csv, o->residual);

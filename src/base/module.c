@@ -28,7 +28,6 @@ static bool look_in(search *s, const char *folder, size_t length) {
   return needed < (int)sizeof s->path && access(s->path, F_OK) == 0;
 }
 
-/* The length of the folder's part of a path. */
 static size_t folder_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? (size_t)(slash - path) : 0;

@@ -58,7 +58,6 @@ hvi_status hvi_ranks_share(hvi_ranks *r, void *bytes, size_t size, hvi_error *er
 hvi_status hvi_ranks_close(hvi_ranks *r, const hvi_error *own, hvi_error *err);
 /* Whether another rank than the first. */
 static inline bool hvi_ranks_follows(const hvi_ranks *r) { return r && r->rank > 0; }
-/* Waits for a letter. */
 hvi_status hvi_ranks_wait(hvi_ranks *r, hvi_letter *letter, hvi_error *err);
 /* A breath between two looks; `empty` is how many have found nothing, one after the other. */
 void hvi_ranks_rest(size_t empty);

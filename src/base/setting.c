@@ -47,7 +47,6 @@ static const struct {
     [HVI_SETTING_REALS] = {
         .size = sizeof(double), .rule = "numbers", .is_list = true, .is_real = true}};
 
-/* A member; `second`. */
 static void *member(const hvi_setting *row, const void *settings) {
   return (char *)(uintptr_t)settings + row->offset;
 }
@@ -129,7 +128,6 @@ static bool good_text(const hvi_setting *row, const char *text) {
   return strlen(text) <= row->most;
 }
 
-/* The one check. */
 static bool good(const hvi_setting *row, const void *settings) {
   const int choice = choice_of(row, settings);
   if (row->kind == HVI_SETTING_CHOICE || choice != -1)

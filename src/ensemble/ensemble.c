@@ -14,7 +14,6 @@
 
 #include <pthread.h>
 
-/* An ensemble under way. */
 typedef struct job {
   hvi_ensemble *out;
   hvi_instance_fn make;
@@ -290,9 +289,7 @@ static hvi_status run(job *j, hvi_ensemble **ensemble, hvi_error *err) {
   const size_t chunks = (s->count + HVI_LANES - 1) / HVI_LANES;
   HVI_TRY(hvi_parallel_run(chunks, s->threads, run_chunk, j, err));
   out->lanes = out->lanes && j->done == s->count;
-  *ensemble = out;
-  out = NULL;
-  return HVI_OK;
+  HVI_GIVE(ensemble, out);
 }
 
 hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instance, void *context,

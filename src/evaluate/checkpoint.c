@@ -8,20 +8,16 @@
 #include "base/base.h"
 #include "evaluate/evaluation.h"
 
-/* A row as a table. */
-/* clang-format off */
-#define COUNT(member) {#member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member)}
-#define REAL(member)  {#member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member)}
-static const hvi_setting members[] = {
-    COUNT(outer), COUNT(inner), REAL(loss0), REAL(loss), REAL(ratio), REAL(alpha),
-    REAL(error), REAL(interval), REAL(clean), REAL(relative), REAL(relative_clean),
-    REAL(error_low), REAL(error_high), REAL(error_usual), REAL(error_rare), REAL(gap),
-    REAL(gap_relative),
-    COUNT(grad_evals), COUNT(model_passes), COUNT(env_steps),
-    REAL(seconds_collect), REAL(seconds_targets), REAL(seconds_inner), REAL(seconds_optimise),
-    REAL(seconds), REAL(seconds_measure),
-};
-/* clang-format on */
+#define COUNT(member) #member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member)
+#define REAL(member)  #member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member)
+HVI_ROWS(static const hvi_setting members[],
+    {COUNT(outer)}, {COUNT(inner)}, {REAL(loss0)}, {REAL(loss)}, {REAL(ratio)}, {REAL(alpha)},
+    {REAL(error)}, {REAL(interval)}, {REAL(clean)}, {REAL(relative)}, {REAL(relative_clean)},
+    {REAL(error_low)}, {REAL(error_high)}, {REAL(error_usual)}, {REAL(error_rare)}, {REAL(gap)},
+    {REAL(gap_relative)},
+    {COUNT(grad_evals)}, {COUNT(model_passes)}, {COUNT(env_steps)},
+    {REAL(seconds_collect)}, {REAL(seconds_targets)}, {REAL(seconds_inner)}, {REAL(seconds_optimise)},
+    {REAL(seconds)}, {REAL(seconds_measure)});
 
 enum { COLUMNS = sizeof members / sizeof *members };
 enum { SECONDS = sizeof(hvi_seconds) / sizeof(double), MARK = 3 };
@@ -36,7 +32,6 @@ double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column) {
                                                    : *(const double *)at;
 }
 
-/* The inverse of hvi_evaluation_cell. */
 static void set_cell(hvi_evaluation_row *row, size_t column, double x) {
   void *at = (char *)row + members[column].offset;
   if (members[column].kind == HVI_SETTING_COUNT)

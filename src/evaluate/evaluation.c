@@ -62,7 +62,6 @@ static bool gap_due(const hvi_evaluation *e, size_t outer) {
   return s.per_decade == 0 || ended || hvi_schedule_due(&s, outer, e->spec.settings->max_outer);
 }
 
-/* A row of the present theta, and its score. */
 static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
                           hvi_error *err) {
   const double start = clock_of(e), *theta = hvi_evaluation_theta(e);
@@ -210,7 +209,6 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   return hvi_evaluation_run(e, &(hvi_evaluation_watch){.steps = 1}, err);
 }
 
-/* New rows of a draw. */
 static size_t fresh_rows(const hvi_value_spec *v) {
   return v->batch > v->replay ? v->batch - v->replay : 0;
 }

@@ -56,9 +56,9 @@ hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t ro
   *scales = (hvi_scales){.scale = 1.0};
   if (rows == 0 || rows > data->count)
     return hvi_error_input(err, "scales need rows of data: %zu of %zu", rows, data->count);
-  HVI_OWN double *G = hvi_alloc_doubles(rows);
-  if (!G || !hvi_alloc_arrays({&scales->center, data->obs}, {&scales->spread, data->obs}))
-    return hvi_error_memory(err, "the scales of a data set");
+  HVI_NEW(double, G, rows, "the scales of a data set", err);
+  HVI_TRY(hvi_new_arrays("the scales of a data set", err, {&scales->center, data->obs},
+                         {&scales->spread, data->obs}));
   scale_states(scales, data, rows);
   scales->shift = constant(data, rows, gamma);
   fill_returns(G, data, rows, gamma, scales->shift);

@@ -134,8 +134,7 @@ HVI_RELEASE(hvi_probe)
 /* States with values to compare with: those of a test set, or in closed form on lqr. */
 hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err) {
   *probe = NULL;
-  HVI_OWN_BY(hvi_probe_release) hvi_probe *p = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a test set");
+  HVI_MAKE(hvi_probe, p, "a test set", err);
   *p = (hvi_probe){.states = set->count, .obs = set->obs, .gamma = set->gamma};
   p->observation = hvi_alloc(set->count, set->obs * sizeof *p->observation);
   const double *const from[] = {set->value, set->standard_error, set->episode, set->label};

@@ -11,8 +11,7 @@
 #include <hvi/sac.h>
 
 #define AT(member) .offset = offsetof(hvi_evaluation_spec, member)
-/* clang-format off */
-static const hvi_setting rows[] = {
+HVI_ROWS(static const hvi_setting rows[],
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {"normalise", HVI_SETTING_CHOICE, AT(normalise), .choices = "none|states|all", .help = "what is scaled as the first data suggest"},
     {"polyak", HVI_SETTING_REAL, AT(polyak), .range = "[0,1e6]",
@@ -25,9 +24,7 @@ static const hvi_setting rows[] = {
      .help = "Bellman gaps between powers of 10 of the outer steps, and one at the end (0: at each measurement)"},
     {"measure_every", HVI_SETTING_COUNT, AT(schedule.every), .help = "outer steps from one measurement to the next (0: see --per-decade)"},
     {"per_decade", HVI_SETTING_COUNT, AT(schedule.per_decade), .range = "[0,100]", .help = "measurements between powers of 10 of the outer steps"},
-    {0},
-};
-/* clang-format on */
+    {0});
 
 static const hvi_setting_table table = {"evaluation", sizeof(hvi_evaluation_spec), rows};
 
@@ -39,12 +36,6 @@ const hvi_setting_table *hvi_setting_table_at(size_t index) {
       hvi_rollout_table(),  hvi_collect_table(), hvi_returns_table(),    hvi_testset_table(),
       hvi_policy_table(),   hvi_check_table()};
   return index < sizeof all / sizeof *all ? all[index] : NULL;
-}
-
-hvi_gap_settings hvi_gap_defaults(void) {
-  hvi_evaluation_spec s = {.seed = 0};
-  hvi_setting_defaults(&table, &s);
-  return s.gap_settings;
 }
 
 hvi_evaluation_spec hvi_evaluation_defaults(void) {
@@ -59,6 +50,8 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
   s.value.hidden[0] = s.value.hidden[1] = 64;
   return s;
 }
+
+hvi_gap_settings hvi_gap_defaults(void) { return hvi_evaluation_defaults().gap_settings; }
 
 hvi_settings hvi_evaluation_settings(void) {
   hvi_settings s = hvi_method_settings("adamw");

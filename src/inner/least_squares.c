@@ -354,7 +354,6 @@ static const form *damped_form(const hvi_optimizer_settings *s, const hvi_model 
   return best;
 }
 
-/* The form of one player. */
 static const form *form_of(const hvi_optimizer_settings *s, const hvi_model *m, bool damped) {
   if (s->linear == HVI_SOLVE_MATRIX_FREE) return &matrix_free;
   if (s->linear == HVI_SOLVE_DENSE) return &dense;

@@ -96,7 +96,6 @@ static uint64_t add_contents(uint64_t sum, const unsigned char *contents, uint64
   return sum;
 }
 
-/* Whether the contents at the offset have the checksum. */
 static hvi_status check_contents(const hvi_journal *j, const record_head *head, uint64_t offset,
                                  bool *whole, hvi_error *err) {
   unsigned char buffer[BLOCK];
@@ -223,19 +222,19 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
   return rule == HVI_JOURNAL_RESUME ? resume(j, k, size, &head, err) : begin(j, k, err);
 }
 
+static void release(hvi_journal **j) { hvi_journal_close(*j); }
+
 hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *k,
                             hvi_journal_rule rule, hvi_error *err) {
   *journal = NULL;
-  hvi_journal *j = hvi_alloc(1, sizeof *j);
-  if (!j) return hvi_error_memory(err, "a partial file");
+  HVI_OWN_BY(release) hvi_journal *j = NULL;
+  HVI_TRY(hvi_new(&j, 1, "a partial file", err));
   j->fd = -1;
   j->synced = hvi_clock_now();
   pthread_mutex_init(&j->lock, NULL);
   j->path = hvi_join_texts(path, ".partial");
-  const hvi_status status = j->path ? start(j, k, rule, err) : hvi_error_memory(err, "a file name");
-  if (status) hvi_journal_close(j);
-  if (!status) *journal = j;
-  return status;
+  HVI_TRY(j->path ? start(j, k, rule, err) : hvi_error_memory(err, "a file name"));
+  HVI_GIVE(journal, j);
 }
 
 void hvi_journal_close(hvi_journal *j) {
@@ -327,15 +326,12 @@ static hvi_status absorb(hvi_journal *j, const char *folder, const char *name, h
   HVI_OWN char *start = hvi_join_texts(folder, "/"),
                *path = start ? hvi_join_texts(start, name) : NULL;
   HVI_OWN char *file = path ? hvi_join_texts(path, ".partial") : NULL;
-  hvi_journal *from = NULL;
+  HVI_OWN_BY(release) hvi_journal *from = NULL;
   if (!file) return hvi_error_memory(err, "a file name");
   if (access(file, F_OK) != 0) return hvi_error_system(err, "read", file);
   HVI_TRY(hvi_journal_open(&from, path, head, HVI_JOURNAL_RESUME, err));
-  hvi_status status = HVI_OK;
-  for (unsigned k = 0; k < HVI_JOURNAL_KINDS && !status; k++)
-    status = absorb_kind(j, from, k, renumber, err);
-  hvi_journal_close(from);
-  return status;
+  for (unsigned k = 0; k < HVI_JOURNAL_KINDS; k++) HVI_TRY(absorb_kind(j, from, k, renumber, err));
+  return HVI_OK;
 }
 
 hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,

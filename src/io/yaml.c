@@ -19,6 +19,8 @@ const hvi_node *hvi_node_get(const hvi_node *map, const char *key) {
   return NULL;
 }
 
+HVI_RELEASE(hvi_tree)
+
 void hvi_tree_free(hvi_tree *tree) {
   if (!tree) return;
   hvi_pool_free(tree->pool);
@@ -129,18 +131,15 @@ static hvi_status read_document(parser *p) {
 
 hvi_status hvi_tree_parse(hvi_tree **out, const char *text, const char *name, hvi_error *err) {
   *out = NULL;
-  parser p = {.tree = hvi_alloc(1, sizeof *p.tree), .name = name, .err = err};
-  if (!p.tree || !yaml_parser_initialize(&p.events)) {
-    hvi_free(p.tree);
-    return hvi_error_memory(err, "a YAML document");
-  }
+  HVI_MAKE(hvi_tree, tree, "a YAML document", err);
+  parser p = {.tree = tree, .name = name, .err = err};
+  if (!yaml_parser_initialize(&p.events)) return hvi_error_memory(err, "a YAML document");
   yaml_parser_set_encoding(&p.events, YAML_UTF8_ENCODING);
   yaml_parser_set_input_string(&p.events, (const unsigned char *)text, strlen(text));
   const hvi_status status = read_document(&p);
   yaml_parser_delete(&p.events);
-  if (!status) *out = p.tree;
-  if (status) hvi_tree_free(p.tree);
-  return status;
+  HVI_TRY(status);
+  HVI_GIVE(out, tree);
 }
 
 double *hvi_reader_doubles(hvi_reader *r, size_t n) {
@@ -299,9 +298,8 @@ static hvi_status read_list(hvi_reader *r, const hvi_node *node, hvi_matrix *A) 
   return fill(r, node, false, data);
 }
 
-/* The one of `key` and `key`_file that is there. */
-static hvi_status read_array(hvi_reader *r, const hvi_node *map, const char *key, size_t dims,
-                             hvi_matrix *A) {
+hvi_status hvi_reader_array(hvi_reader *r, const hvi_node *map, const char *key, size_t dims,
+                            hvi_matrix *A) {
   char file_key[64];
   snprintf(file_key, sizeof file_key, "%s_file", key);
   const hvi_node *list = hvi_node_get(map, key), *file = hvi_node_get(map, file_key);
@@ -311,14 +309,6 @@ static hvi_status read_array(hvi_reader *r, const hvi_node *map, const char *key
   if (file) return read_file(r, file, dims, A);
   if (!list) return HVI_OK;
   return dims == 2 ? read_rows(r, list, A) : read_list(r, list, A);
-}
-
-hvi_status hvi_reader_matrix(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A) {
-  return read_array(r, map, key, 2, A);
-}
-
-hvi_status hvi_reader_column(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A) {
-  return read_array(r, map, key, 1, A);
 }
 
 hvi_status hvi_reader_shape(hvi_reader *r, const hvi_matrix *A, size_t rows, size_t columns) {

@@ -70,15 +70,15 @@ hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool
 /* A matrix in the file that the node names. */
 hvi_status hvi_reader_file(hvi_reader *r, const hvi_node *node, hvi_matrix_file *out);
 
-/* A matrix: rows under `key`, or a file's name under `key`_file. Neither: *A is NULL. */
+/* A matrix: rows under `key`, or a file's name under `key`_file. Neither: *A is NULL. With one of its
+ * two `dims` it is a column, from a list of numbers. */
 typedef struct hvi_matrix {
   size_t rows, columns;
   const double *data; /* row-major */
   const hvi_node *node;
 } hvi_matrix;
 
-hvi_status hvi_reader_matrix(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A);
-/* The same for a list of numbers, as one column. */
-hvi_status hvi_reader_column(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A);
+hvi_status hvi_reader_array(hvi_reader *r, const hvi_node *map, const char *key, size_t dims,
+                            hvi_matrix *A);
 /* Fails unless A is rows x columns. */
 hvi_status hvi_reader_shape(hvi_reader *r, const hvi_matrix *A, size_t rows, size_t columns);

@@ -340,9 +340,7 @@ static hvi_status make(hvi_model **model, const hvi_net_spec *shape, size_t rows
   if (dim < mlp->net->dim) HVI_TRY(take_fixed(mlp, shape->layers, err));
   if (input) HVI_TRY(take_input(mlp, input, err));
   lay_out(mlp, dim);
-  *model = made;
-  made = NULL;
-  return HVI_OK;
+  HVI_GIVE(model, made);
 }
 
 hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *s, hvi_error *err) {

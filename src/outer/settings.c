@@ -18,8 +18,7 @@ _Static_assert(sizeof(hvi_target) == sizeof(int), "choices are stored through in
 #define AT(member) .offset = offsetof(hvi_settings, member)
 #define NONE       .flags = HVI_SETTING_ZERO_IS_NONE
 
-/* clang-format off */
-static const hvi_setting rows[] = {
+HVI_ROWS(static const hvi_setting rows[],
     {"eta", HVI_SETTING_REAL, AT(eta), .range = "(0,inf)", .choices = "theorem|best|adaptive",
      .second = offsetof(hvi_settings, step_rule), .fallback = "0.1",
      .help = "step size of the outer loop, or the rule that sets it from mu and L: theorem (2 mu / 5 L^2) or best (mu / L^2); adaptive: by what is reached"},
@@ -99,19 +98,9 @@ static const hvi_setting rows[] = {
     {"restarts", HVI_SETTING_COUNT, AT(restarts), .range = "[0,1e6]", .used_by = SURROGATE,
      .help = "--eta adaptive: most new starts, drawn around the first, where a run is stuck"},
     {"seed", HVI_SETTING_SEED, AT(seed), .help = "of the draws of a stochastic problem"},
-    {0},
-};
-/* clang-format on */
+    {0});
 
-static const hvi_setting_table table = {"solver", sizeof(hvi_settings), rows};
-
-const hvi_setting_table *hvi_settings_table(void) { return &table; }
-
-hvi_settings hvi_settings_defaults(void) {
-  hvi_settings s = {.automatic = true};
-  hvi_setting_defaults(&table, &s);
-  return s;
-}
+HVI_SETTINGS(settings, "solver", hvi_settings, rows, .automatic = true)
 
 hvi_settings hvi_method_settings(const char *name) {
   hvi_settings s = hvi_settings_defaults();

@@ -131,23 +131,20 @@ typedef struct text_row {
   size_t offset, size;
   bool needed;
 } text_row;
-/* clang-format off */
-#define ROW(type, name, member) {name, offsetof(type, member), sizeof((type *)0)->member, false}
-#define NEEDED(type, name, member) {name, offsetof(type, member), sizeof((type *)0)->member, true}
-static const text_row claim_texts[] = {
-    NEEDED(hvi_claim, "id", id), NEEDED(hvi_claim, "where", where), NEEDED(hvi_claim, "claim", text),
-    NEEDED(hvi_claim, "note", note), ROW(hvi_claim, "seeds", seeds), ROW(hvi_claim, "tuning", tuning), {0}};
-static const text_row figure_texts[] = {
-    NEEDED(hvi_claim_figure, "name", name), ROW(hvi_claim_figure, "paper", paper),
-    ROW(hvi_claim_figure, "shows", shows), {0}};
-static const text_row claims_texts[] = {
-    NEEDED(hvi_claims, "experiment", experiment), NEEDED(hvi_claims, "title", title),
-    NEEDED(hvi_claims, "mode", mode), NEEDED(hvi_claims, "settings_hash", settings_hash),
-    ROW(hvi_claims, "level", levels), ROW(hvi_claims, "version", made.version),
-    ROW(hvi_claims, "commit", made.commit), ROW(hvi_claims, "command", made.command),
-    ROW(hvi_claims, "date", made.date), ROW(hvi_claims, "machine", made.machine),
-    ROW(hvi_claims, "paper", paper), ROW(hvi_claims, "shows", shows), {0}};
-/* clang-format on */
+#define TEXT(type, name, member) name, offsetof(type, member), sizeof((type *)0)->member
+HVI_ROWS(static const text_row claim_texts[],
+    {TEXT(hvi_claim, "id", id), true}, {TEXT(hvi_claim, "where", where), true}, {TEXT(hvi_claim, "claim", text), true},
+    {TEXT(hvi_claim, "note", note), true}, {TEXT(hvi_claim, "seeds", seeds), false}, {TEXT(hvi_claim, "tuning", tuning), false}, {0});
+HVI_ROWS(static const text_row figure_texts[],
+    {TEXT(hvi_claim_figure, "name", name), true}, {TEXT(hvi_claim_figure, "paper", paper), false},
+    {TEXT(hvi_claim_figure, "shows", shows), false}, {0});
+HVI_ROWS(static const text_row claims_texts[],
+    {TEXT(hvi_claims, "experiment", experiment), true}, {TEXT(hvi_claims, "title", title), true},
+    {TEXT(hvi_claims, "mode", mode), true}, {TEXT(hvi_claims, "settings_hash", settings_hash), true},
+    {TEXT(hvi_claims, "level", levels), false}, {TEXT(hvi_claims, "version", made.version), false},
+    {TEXT(hvi_claims, "commit", made.commit), false}, {TEXT(hvi_claims, "command", made.command), false},
+    {TEXT(hvi_claims, "date", made.date), false}, {TEXT(hvi_claims, "machine", made.machine), false},
+    {TEXT(hvi_claims, "paper", paper), false}, {TEXT(hvi_claims, "shows", shows), false}, {0});
 
 static json_t *set_texts(json_t *to, const text_row *rows, const void *from) {
   for (; rows->name; rows++)

@@ -20,11 +20,6 @@ void hvi_csv_number(hvi_csv *csv, double x) {
   if (!isnan(x)) fputs(hvi_number_format(text, x), csv->file.stream);
 }
 
-void hvi_csv_count(hvi_csv *csv, size_t x) {
-  begin_cell(csv);
-  fprintf(csv->file.stream, "%zu", x);
-}
-
 void hvi_csv_text(hvi_csv *csv, const char *text) {
   begin_cell(csv);
   if (!strpbrk(text, ",\"\r\n")) {

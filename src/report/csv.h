@@ -3,7 +3,7 @@
  *
  *   hvi_csv csv;
  *   hvi_csv_open(&csv, path, "outer,mean,median", err);
- *   for (...) { hvi_csv_count(&csv, t); hvi_csv_number(&csv, mean); ...; hvi_csv_end(&csv); }
+ *   for (...) { hvi_csv_text(&csv, name); hvi_csv_number(&csv, mean); ...; hvi_csv_end(&csv); }
  *   hvi_csv_close(&csv, err);
  *
  * Write errors (a full disk) are reported by close.
@@ -18,8 +18,7 @@ typedef struct hvi_csv {
 } hvi_csv;
 
 hvi_status hvi_csv_open(hvi_csv *csv, const char *path, const char *header, hvi_error *err);
-void hvi_csv_number(hvi_csv *csv, double x); /* NaN: an empty cell */
-void hvi_csv_count(hvi_csv *csv, size_t x);
+void hvi_csv_number(hvi_csv *csv, double x);       /* NaN: an empty cell */
 void hvi_csv_text(hvi_csv *csv, const char *text); /* quoted when it has to be */
 void hvi_csv_end(hvi_csv *csv);                    /* ends the row */
 hvi_status hvi_csv_close(hvi_csv *csv, hvi_error *err);

@@ -17,9 +17,8 @@ static hvi_status read_series(hvi_points *p, const char *folder, const hvi_serie
   if (!s->file || access(path, F_OK) != 0) return HVI_OK;
   HVI_TRY(hvi_table_read(&p->table, path, HVI_TABLE_MIXED, MOST_BYTES, err));
   const hvi_table *t = &p->table;
-  p->names = hvi_alloc(t->rows, sizeof *p->names);
-  p->at[0] = hvi_alloc_doubles(COLUMNS * t->rows);
-  if (!p->names || !p->at[0]) return hvi_error_memory(err, "a figure");
+  HVI_TRY(hvi_new(&p->names, t->rows, "a figure", err));
+  HVI_TRY(hvi_new(&p->at[0], COLUMNS * t->rows, "a figure", err));
   p->count = t->rows;
   for (size_t c = 0; c < COLUMNS; c++) {
     const size_t k = wanted[c] ? hvi_table_column(t, wanted[c]) : t->columns;

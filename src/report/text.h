@@ -13,9 +13,7 @@ typedef struct hvi_text {
 } hvi_text;
 
 void hvi_text_add(hvi_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds bytes of any kind. */
 void hvi_text_bytes(hvi_text *t, const void *bytes, size_t size);
-/* Adds a count of the same character. */
 void hvi_text_pad(hvi_text *t, char c, size_t count);
 /* Adds "; " and a description of settings (hvi_setting_describe). */
 void hvi_text_settings(hvi_text *t, const hvi_setting_table *table, const void *settings,

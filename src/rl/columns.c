@@ -257,7 +257,6 @@ hvi_status hvi_column_load(void *s, const hvi_columns *columns, const hvi_column
   return hvi_error_set(file->err, status, "'%s': %s", file->name, inner.text);
 }
 
-/* Every name is of a column. */
 static hvi_status check_names(const hvi_columns *columns, const hvi_names *names, hvi_error *err) {
   for (size_t i = 0; names && i < names->count; i++) {
     bool known = false;

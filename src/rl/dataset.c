@@ -13,24 +13,19 @@
 
 HVI_RELEASE(hvi_collector)
 
-/* clang-format off */
-#define AT(member) .offset = offsetof(hvi_collect_settings, member)
-static const hvi_setting collect_rows[] = {
-    {"transitions", HVI_SETTING_COUNT, AT(transitions), .range = "[1,1e12]", .fallback = "100000", .help = "how many"},
-    {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
-    {0},
-};
-#undef AT
-/* clang-format on */
+#define SETTING(member) .offset = offsetof(hvi_collect_settings, member)
+HVI_ROWS(static const hvi_setting collect_rows[],
+    {"transitions", HVI_SETTING_COUNT, SETTING(transitions), .range = "[1,1e12]", .fallback = "100000", .help = "how many"},
+    {"deterministic", HVI_SETTING_FLAG, SETTING(deterministic), .help = "the policy's mean action, without noise"},
+    {0});
 
-HVI_ROLLOUT_SETTINGS(collect, collect_rows)
+HVI_SETTINGS(collect, "collect", hvi_collect_settings, collect_rows, .run = hvi_rollout_defaults())
 
 /* `done` is read, into the place of what it stands for, and never written. */
 enum { OBS, ACTION, REWARD, NEXT, TERMINATED, TRUNCATED, WRITTEN, DONE = WRITTEN, COLUMNS };
 
-/* clang-format off */
 #define AT(member) offsetof(hvi_dataset, member)
-static const hvi_column transitions[] = {
+HVI_ROWS(static const hvi_column transitions[],
     {"obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(observation), AT(obs), "observation observations", false},
     {"action", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(action), AT(act), "actions", true},
     {"reward", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(reward), 0, "rewards", false},
@@ -38,9 +33,7 @@ static const hvi_column transitions[] = {
     {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(terminated), 0, "terminal terminals termination terminations", true},
     {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(truncated), 0, "timeout timeouts truncation truncations", true},
     {"done", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(terminated), 0, "dones", true},
-    {0},
-};
-/* clang-format on */
+    {0});
 
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
                                const hvi_subject *file);
@@ -369,8 +362,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
                              const hvi_policy *policy, uint64_t seed, size_t threads,
                              size_t capacity, hvi_error *err) {
   *collector = NULL;
-  HVI_OWN_BY(hvi_collector_release) hvi_collector *c = hvi_alloc(1, sizeof *c);
-  if (!c) return hvi_error_memory(err, "a collector");
+  HVI_MAKE(hvi_collector, c, "a collector", err);
   c->settings = (hvi_rollout_settings){.seed = seed, .threads = threads};
   HVI_TRY(hvi_rollout_begin(&c->run, env, policy, hvi_rollout_table(), &c->settings, NULL, err));
   if (capacity == 0 || capacity > SIZE_MAX / 2)

@@ -5,16 +5,13 @@
 
 HVI_RELEASE(hvi_returns)
 
-/* clang-format off */
 #define AT(member) .offset = offsetof(hvi_returns_settings, member)
-static const hvi_setting returns_rows[] = {
+HVI_ROWS(static const hvi_setting returns_rows[],
     {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e7]", .fallback = "20", .help = "whole episodes"},
     {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
-    {0},
-};
-/* clang-format on */
+    {0});
 
-HVI_ROLLOUT_SETTINGS(returns, returns_rows)
+HVI_SETTINGS(returns, "returns", hvi_returns_settings, returns_rows, .run = hvi_rollout_defaults())
 
 static void range_of(double *least, double *most, const double *x, size_t n) {
   *least = *most = x[0];
@@ -57,9 +54,8 @@ hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const 
   *returns = NULL;
   HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
   HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
-  HVI_OWN_BY(hvi_returns_release) hvi_returns *made = hvi_alloc(1, sizeof *made);
-  if (made) made->returns = hvi_alloc_doubles(2 * s->episodes);
-  if (!made || !made->returns) return hvi_error_memory(err, "returns");
+  HVI_MAKE(hvi_returns, made, "returns", err);
+  HVI_TRY(hvi_new(&made->returns, 2 * s->episodes, "returns", err));
   made->length = made->returns + s->episodes;
   made->episodes = s->episodes;
   /* groups are large for the network's sake, but every thread gets one */

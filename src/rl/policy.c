@@ -38,8 +38,7 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
                            hidden_count);
   if (hidden_count > 0) memcpy(widths, hidden, hidden_count * sizeof *widths);
   widths[hidden_count] = 2 * act;
-  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a policy");
+  HVI_MAKE(hvi_policy, p, "a policy", err);
   p->obs = obs;
   p->act = act;
   const hvi_net_spec spec = {obs, hidden_count + 1, widths, activation, HVI_IDENTITY, NULL};
@@ -62,9 +61,8 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
     return hvi_error_input(err, "a linear policy's gain and std must be finite");
   for (size_t j = 0; j < act; j++)
     if (std[j] < 0.0) return hvi_error_input(err, "a linear policy's std %g is negative", std[j]);
-  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
-  if (p) p->gain = hvi_alloc_doubles(size + act);
-  if (!p || !p->gain) return hvi_error_memory(err, "a policy");
+  HVI_MAKE(hvi_policy, p, "a policy", err);
+  HVI_TRY(hvi_new(&p->gain, size + act, "a policy", err));
   p->obs = obs;
   p->act = act;
   p->std = p->gain + size;

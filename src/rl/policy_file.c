@@ -72,29 +72,24 @@ typedef struct layout {
   bool open; /* the file has to say activation and squash itself */
 } layout;
 
-/* clang-format off */
-static const layout layouts[] = {
+HVI_ROWS(static const layout layouts[],
     {NULL, "fc", "fc_mean", "fc_logstd", false, HVI_RELU, {HVI_DEVIATION_RANGE, .clipped = false}, false},
     {"CleanRL TD3 or DDPG", "fc", "fc_mu", NULL, false, HVI_RELU, {HVI_DEVIATION_NONE, .clipped = false}, false},
     {"CleanRL PPO", "actor_mean.", NULL, "actor_logstd", true, HVI_TANH, {HVI_DEVIATION_PLAIN, true, .env_range = true}, false},
     {"Stable-Baselines3 SAC", "latent_pi.", "mu", "log_std", false, HVI_RELU, {HVI_DEVIATION_CLAMP, .env_range = true}, false},
     {"Stable-Baselines3 TD3 or DDPG", "mu.", NULL, NULL, false, HVI_RELU, {HVI_DEVIATION_NONE, .env_range = true}, false},
     {"Stable-Baselines3 PPO or A2C", "mlp_extractor.policy_net.", "action_net", "log_std", true, HVI_TANH, {HVI_DEVIATION_PLAIN, true, .env_range = true}, false},
-    {"Sequential", "", NULL, "log_std", true, HVI_RELU, {HVI_DEVIATION_PLAIN, .clipped = false}, true},
-};
+    {"Sequential", "", NULL, "log_std", true, HVI_RELU, {HVI_DEVIATION_PLAIN, .clipped = false}, true});
 
 #define AT(member) .offset = offsetof(hvi_policy_options, member)
-static const hvi_setting options_rows[] = {
+HVI_TABLE(static const hvi_setting_table table, "policy", hvi_policy_options,
     {"policy_kind", HVI_SETTING_CHOICE, AT(kind), .choices = "file|deterministic|gaussian", .help = "what the policy is, where not what its file says"},
     {"policy_activation", HVI_SETTING_CHOICE, AT(activation), .choices = "file|identity|celu|sigmoid||tanh|relu|leaky_relu|gelu|softplus", .help = "of its hidden layers"},
     {"squash", HVI_SETTING_CHOICE, AT(squash), .choices = "file|tanh|clip", .help = "how its actions are kept in their range"},
     {"action_range", HVI_SETTING_CHOICE, AT(action_range), .choices = "auto|env|file",
      .help = "of a squashed policy: scaled to the environment's, or as the file says (auto: the first for Stable-Baselines3)"},
-    {0},
-};
-/* clang-format on */
+    {0});
 
-static const hvi_setting_table table = {"policy", sizeof(hvi_policy_options), options_rows};
 const hvi_setting_table *hvi_policy_table(void) { return &table; }
 
 /* Without what all names may begin with. */
@@ -196,7 +191,6 @@ static hvi_status check_numbers(const shape *s, const hvi_subject *file) {
   return HVI_OK;
 }
 
-/* From the numbers of the layers. */
 static void name_layers(shape *s) {
   for (size_t k = 0; k < s->count; k++)
     snprintf(s->names[k], LAYER_NAME, "%s%s%zu", s->prefix, s->of->trunk, s->number[k]);

@@ -45,19 +45,14 @@ struct hvi_runner {
   size_t whole, rows;     /* finished groups without a gap, and their rows */
 };
 
-/* clang-format off */
 #define AT(member) .offset = offsetof(hvi_rollout_settings, member)
-static const hvi_setting rollout_rows[] = {
+HVI_ROWS(static const hvi_setting rollout_rows[],
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "the seed; the same one gives the same bits"},
     {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[0,1024]",
      .help = "threads (0: one per core); the results are the same for any"},
-    {0},
-};
-/* clang-format on */
+    {0});
 
-static const hvi_setting_table table = {"rollout", sizeof(hvi_rollout_settings), rollout_rows};
-
-const hvi_setting_table *hvi_rollout_table(void) { return &table; }
+HVI_SETTINGS(rollout, "rollout", hvi_rollout_settings, rollout_rows, .seed = 0)
 _Static_assert(HVI_ROLLOUT_MAX_THREADS == 1024, "the range of threads");
 
 hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
@@ -425,12 +420,10 @@ hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *grou
 static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
   const hvi_env *env = r->run->env;
   const size_t width = r->plan.width;
-  w->slots = hvi_alloc(width, sizeof *w->slots);
-  w->policy_rng = hvi_alloc(width, sizeof *w->policy_rng);
-  w->obs = hvi_alloc_doubles(width * (env->obs + env->act) + env->obs);
-  w->scratch = hvi_alloc(hvi_policy_scratch(r->run->policy, width), sizeof *w->scratch);
-  if (!w->slots || !w->policy_rng || !w->obs || !w->scratch)
-    return hvi_error_memory(err, "roll-outs");
+  HVI_TRY(hvi_new(&w->slots, width, "roll-outs", err));
+  HVI_TRY(hvi_new(&w->policy_rng, width, "roll-outs", err));
+  HVI_TRY(hvi_new(&w->obs, width * (env->obs + env->act) + env->obs, "roll-outs", err));
+  HVI_TRY(hvi_new(&w->scratch, hvi_policy_scratch(r->run->policy, width), "roll-outs", err));
   w->action = w->obs + width * env->obs;
   w->next = w->action + width * env->act;
   for (size_t i = 0; i < width; i++) HVI_TRY(hvi_env_clone(env, &w->slots[i].env, err));
@@ -441,8 +434,7 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
                           size_t groups, hvi_error *err) {
   const size_t threads = hvi_rollout_threads(run->settings);
   *runner = NULL;
-  HVI_OWN_BY(hvi_runner_release) hvi_runner *r = hvi_alloc(1, sizeof *r);
-  if (!r) return hvi_error_memory(err, "roll-outs");
+  HVI_MAKE(hvi_runner, r, "roll-outs", err);
   r->run = run;
   r->plan = *plan;
   if (!plan->width) r->plan.width = plan->group;

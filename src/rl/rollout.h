@@ -53,19 +53,10 @@ bool hvi_rollout_apart(const hvi_rollout_run *run);
 hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err);
 /* Fills in the report, and frees. Fine on a run that has not begun. */
 void hvi_rollout_end(hvi_rollout_run *run);
-/* Threads that the settings ask for. */
 size_t hvi_rollout_threads(const hvi_rollout_settings *s);
 
-/* The table and the defaults of the settings of a kind of roll-outs, from its rows. */
-#define HVI_ROLLOUT_SETTINGS(kind, rows)                                                           \
-  static const hvi_setting_table table = {#kind, sizeof(hvi_##kind##_settings), rows};             \
-  const hvi_setting_table *hvi_##kind##_table(void) { return &table; }                             \
-  hvi_##kind##_settings hvi_##kind##_defaults(void) {                                              \
-    hvi_##kind##_settings s = {.run = {.seed = 0}};                                                \
-    hvi_setting_defaults(&table, &s);                                                              \
-    hvi_setting_defaults(hvi_rollout_table(), &s.run);                                             \
-    return s;                                                                                      \
-  }
+/* What the settings of every kind of roll-outs begin with. */
+hvi_rollout_settings hvi_rollout_defaults(void);
 
 typedef enum hvi_rollout_keep {
   HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */

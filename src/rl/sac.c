@@ -13,8 +13,7 @@
 enum { MOST_HIDDEN = sizeof((hvi_sac_settings){0}.hidden) / sizeof(size_t) };
 
 #define AT(member) .offset = offsetof(hvi_sac_settings, member)
-/* clang-format off */
-static const hvi_setting setting_rows[] = {
+HVI_ROWS(static const hvi_setting setting_rows[],
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[1,2]", .fallback = "1",
      .help = "2: the critics side by side; the result is the same"},
@@ -34,19 +33,9 @@ static const hvi_setting setting_rows[] = {
      .help = "entropy that the automatic weight aims at (none: minus the action's length)"},
     {"hidden", HVI_SETTING_COUNTS, AT(hidden), .second = offsetof(hvi_sac_settings, hidden_count), .most = MOST_HIDDEN,
      .range = "[1,65536]", .fallback = "256,256", .help = "widths of the hidden layers"},
-    {0},
-};
-/* clang-format on */
+    {0});
 
-static const hvi_setting_table table = {"SAC", sizeof(hvi_sac_settings), setting_rows};
-
-const hvi_setting_table *hvi_sac_table(void) { return &table; }
-
-hvi_sac_settings hvi_sac_defaults(void) {
-  hvi_sac_settings s = {.gamma = 0.0};
-  hvi_setting_defaults(&table, &s);
-  return s;
-}
+HVI_SETTINGS(sac, "SAC", hvi_sac_settings, setting_rows, .gamma = 0.0)
 
 static float *take(hvi_arena *arena, size_t floats) {
   return (float *)hvi_arena_take(arena, (floats + 1) / 2);
@@ -165,8 +154,7 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "SAC needs actions within a range, and those of '%s' have none",
                          env->name);
-  HVI_OWN_BY(hvi_sac_release) hvi_sac *sac = hvi_alloc(1, sizeof *sac);
-  if (!sac) return hvi_error_memory(err, "the trainer");
+  HVI_MAKE(hvi_sac, sac, "the trainer", err);
   sac->settings = *s;
   hvi_levels_add(sac->levels, NULL);
   sac->obs = env->obs;

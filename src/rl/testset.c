@@ -10,28 +10,23 @@
 
 #include <limits.h>
 
-/* clang-format off */
-#define AT(member) .offset = offsetof(hvi_testset_settings, member)
-static const hvi_setting testset_rows[] = {
-    {"states", HVI_SETTING_COUNT, AT(states), .range = "[1,1e9]", .fallback = "10000", .help = "states"},
-    {"rollouts", HVI_SETTING_COUNT, AT(rollouts), .range = "[2,1e6]", .fallback = "10", .help = "roll-outs from each"},
-    {"horizon", HVI_SETTING_COUNT, AT(horizon), .range = "[1,1e9]", .fallback = "500", .help = "steps of a roll-out"},
-    {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "(0,1)", .fallback = "0.99", .help = "discount"},
-    {"visits", HVI_SETTING_COUNT, AT(visits), .range = "[0,1e10]",
+#define SETTING(member) .offset = offsetof(hvi_testset_settings, member)
+HVI_ROWS(static const hvi_setting testset_rows[],
+    {"states", HVI_SETTING_COUNT, SETTING(states), .range = "[1,1e9]", .fallback = "10000", .help = "states"},
+    {"rollouts", HVI_SETTING_COUNT, SETTING(rollouts), .range = "[2,1e6]", .fallback = "10", .help = "roll-outs from each"},
+    {"horizon", HVI_SETTING_COUNT, SETTING(horizon), .range = "[1,1e9]", .fallback = "500", .help = "steps of a roll-out"},
+    {"gamma", HVI_SETTING_REAL, SETTING(gamma), .range = "(0,1)", .fallback = "0.99", .help = "discount"},
+    {"visits", HVI_SETTING_COUNT, SETTING(visits), .range = "[0,1e10]",
      .help = "visited states to choose from at least, in whole episodes (0: five times --states)"},
-    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e5]", .fallback = "200",
+    {"episodes", HVI_SETTING_COUNT, SETTING(episodes), .range = "[1,1e5]", .fallback = "200",
      .help = "episodes to choose from at least (or --states of them, where that is fewer)"},
-    {0},
-};
-#undef AT
-/* clang-format on */
+    {0});
 
-HVI_ROLLOUT_SETTINGS(testset, testset_rows)
+HVI_SETTINGS(testset, "testset", hvi_testset_settings, testset_rows, .run = hvi_rollout_defaults())
 
 enum { RETURN = 4, EPISODE = 7, CLASS, COLUMNS };
-/* clang-format off */
 #define AT(member) offsetof(hvi_testset, member)
-static const hvi_column testset_columns[] = {
+HVI_ROWS(static const hvi_column testset_columns[],
     {"obs", HVI_TENSOR_F32, HVI_TENSOR_F64, AT(observation), AT(obs), "observation observations", false},
     {"state", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(states), AT(state), NULL, true},
     {"value", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(value), 0, "values", false},
@@ -41,9 +36,7 @@ static const hvi_column testset_columns[] = {
     {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts), NULL, true},
     {"episode", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(episode), 0, NULL, true},
     {"class", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(label), 0, NULL, true},
-    {0},
-};
-/* clang-format on */
+    {0});
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
                                const hvi_subject *file);
 static const hvi_columns columns = {
@@ -220,7 +213,6 @@ static hvi_rollout_plan returns_plan(const hvi_testset *set) {
                             .gamma = set->gamma};
 }
 
-/* Fills in the rest. */
 static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
   hvi_testset *set = run->set;
   hvi_rollout_group group;

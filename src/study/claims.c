@@ -17,17 +17,15 @@ typedef struct claim_keys {
   int needs; /* 1: the full size */
 } claim_keys;
 
-/* clang-format off */
 #define AT(member) HVI_SETTING_TEXT, .offset = offsetof(claim_keys, member)
-static const hvi_setting claim_rows[] = {
+HVI_ROWS(static const hvi_setting claim_rows[],
     {"id", AT(id), .flags = HVI_SETTING_REQUIRED, .most = 38},
     {"where", AT(where), .fallback = ""},
     {"text", AT(text), .flags = HVI_SETTING_REQUIRED},
     {"holds", AT(holds)}, {"note", AT(note)}, {"each", AT(each)}, {"table", AT(table)},
     {"theorem", HVI_SETTING_FLAG, .offset = offsetof(claim_keys, theorem)},
     {"needs", HVI_SETTING_CHOICE, .offset = offsetof(claim_keys, needs), .choices = "quick|full", .fallback = "quick"},
-    {0}};
-/* clang-format on */
+    {0});
 static const hvi_setting_table claim_table = {"claim", sizeof(claim_keys), claim_rows};
 
 typedef struct judge {

@@ -30,41 +30,33 @@ typedef struct series_keys {
   size_t style;
 } series_keys;
 
-/* clang-format off */
-#define NONE HVI_SETTING_NAN_IS_NONE, .fallback = "none"
-#define AT(member) .offset = offsetof(page_keys, member)
-static const hvi_setting page_rows[] = {
-    {"name", HVI_SETTING_TEXT, AT(name)}, {"title", HVI_SETTING_TEXT, AT(title)},
-    {"each", HVI_SETTING_TEXT, AT(each)}, {"unless", HVI_SETTING_TEXT, AT(unless)},
-    {"paper", HVI_SETTING_TEXT, AT(paper), .most = HVI_CLAIM_WORDS - 1},
-    {"shows", HVI_SETTING_TEXT, AT(shows), .most = HVI_CLAIM_WORDS - 1},
-    {"columns", HVI_SETTING_COUNT, AT(columns), .range = "[1,32]"}, {0}};
-#undef AT
-#define AT(member) .offset = offsetof(axis_keys, member)
-static const hvi_setting axis_rows[] = {
-    {"label", HVI_SETTING_TEXT, AT(label), .fallback = ""},
-    {"log", HVI_SETTING_FLAG, AT(log)}, {"floor", HVI_SETTING_FLAG, AT(floor)},
-    {"fit", HVI_SETTING_FLAG, AT(fit)}, {"low", HVI_SETTING_REAL, AT(low)}, {"high", HVI_SETTING_REAL, AT(high)},
-    {"least", HVI_SETTING_REAL, NONE, AT(least)}, {"most", HVI_SETTING_REAL, NONE, AT(most)},
-    {"ceiling", HVI_SETTING_REAL, NONE, AT(ceiling), .range = "(0,inf)"},
-    {"below", HVI_SETTING_REAL, AT(below), .fallback = "1", .range = "(0,inf)"},
-    {"above", HVI_SETTING_REAL, AT(above), .fallback = "1", .range = "(0,inf)"},
-    {0}};
-#undef AT
+#define NONE         HVI_SETTING_NAN_IS_NONE, .fallback = "none"
+#define PAGE(member) .offset = offsetof(page_keys, member)
+HVI_TABLE(static const hvi_setting_table page_table, "figure", page_keys,
+    {"name", HVI_SETTING_TEXT, PAGE(name)}, {"title", HVI_SETTING_TEXT, PAGE(title)},
+    {"each", HVI_SETTING_TEXT, PAGE(each)}, {"unless", HVI_SETTING_TEXT, PAGE(unless)},
+    {"paper", HVI_SETTING_TEXT, PAGE(paper), .most = HVI_CLAIM_WORDS - 1},
+    {"shows", HVI_SETTING_TEXT, PAGE(shows), .most = HVI_CLAIM_WORDS - 1},
+    {"columns", HVI_SETTING_COUNT, PAGE(columns), .range = "[1,32]"}, {0});
+#define AXIS(member) .offset = offsetof(axis_keys, member)
+HVI_TABLE(static const hvi_setting_table axis_table, "axis", axis_keys,
+    {"label", HVI_SETTING_TEXT, AXIS(label), .fallback = ""},
+    {"log", HVI_SETTING_FLAG, AXIS(log)}, {"floor", HVI_SETTING_FLAG, AXIS(floor)},
+    {"fit", HVI_SETTING_FLAG, AXIS(fit)}, {"low", HVI_SETTING_REAL, AXIS(low)}, {"high", HVI_SETTING_REAL, AXIS(high)},
+    {"least", HVI_SETTING_REAL, NONE, AXIS(least)}, {"most", HVI_SETTING_REAL, NONE, AXIS(most)},
+    {"ceiling", HVI_SETTING_REAL, NONE, AXIS(ceiling), .range = "(0,inf)"},
+    {"below", HVI_SETTING_REAL, AXIS(below), .fallback = "1", .range = "(0,inf)"},
+    {"above", HVI_SETTING_REAL, AXIS(above), .fallback = "1", .range = "(0,inf)"},
+    {0});
 #define AT(member) .offset = offsetof(series_keys, member)
-static const hvi_setting series_rows[] = {
+HVI_TABLE(static const hvi_setting_table series_table, "series", series_keys,
     {"table", HVI_SETTING_TEXT, AT(table)}, {"x", HVI_SETTING_TEXT, AT(x), .fallback = "outer"},
     {"y", HVI_SETTING_TEXT, AT(y)}, {"z", HVI_SETTING_TEXT, AT(z)}, {"low", HVI_SETTING_TEXT, AT(low)},
     {"high", HVI_SETTING_TEXT, AT(high)}, {"label", HVI_SETTING_TEXT, AT(label)},
     {"each", HVI_SETTING_TEXT, AT(each)},
     {"mark", HVI_SETTING_CHOICE, AT(mark), .choices = hvi_mark_choices},
     {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]"},
-    {0}};
-/* clang-format on */
-
-static const hvi_setting_table page_table = {"figure", sizeof(page_keys), page_rows};
-static const hvi_setting_table axis_table = {"axis", sizeof(axis_keys), axis_rows};
-static const hvi_setting_table series_table = {"series", sizeof(series_keys), series_rows};
+    {0});
 
 /* A panel that is being put together, with all the text that it points to: the level it is for, and
  * what its data span. */
@@ -80,7 +72,6 @@ typedef struct sheet {
   char files[MOST_SERIES][TEXT];
 } sheet;
 
-/* One figure. */
 typedef struct drawing {
   hvi_study *study;
   hvi_error *err;

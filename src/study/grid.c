@@ -249,7 +249,6 @@ static hvi_status check_arms(const hvi_part *p, const hvi_part *other, const cha
   return HVI_OK;
 }
 
-/* Whether a key is an option of the problem. */
 static bool is_option(const hvi_part *p, const char *problem, const char *key) {
   const hvi_builtin *b = maker_of(p, problem);
   return b && b->options && hvi_setting_find(b->options, key);

@@ -50,7 +50,6 @@ hvi_status hvi_study_refuse_table(const hvi_study *study, const char *name, cons
 /* A table of the part, with the factors in front. */
 hvi_status hvi_part_add_table(hvi_study *study, const hvi_part *p, const hvi_kind_table *t,
                               hvi_error *err);
-/* Makes the tables of a part's kind. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err);
 /* A CSV, or one for each level of the columns that split the table. check: nothing is written, and
  * files that are there under these names must be hvi's. */

@@ -156,7 +156,6 @@ typedef struct seeds {
   atomic_bool stopped;
 } seeds;
 
-/* One seed, and the row that it is at. */
 typedef struct one_seed {
   const seeds *all;
   size_t seed, row, next;

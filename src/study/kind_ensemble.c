@@ -190,7 +190,6 @@ enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7 };
 static const char *const labels[METHODS] = {"PHGD", "LM(1)", "LM(5)", "GD(10)", "GD(100)", "GDA"};
 static const double choice_margin = 10;
 
-/* A method on a game. */
 typedef struct measure {
   double end, slope, r2, rise;
 } measure;

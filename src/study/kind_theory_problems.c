@@ -172,8 +172,7 @@ const hvi_kind hvi_kind_theory_descent = {
     .summary = "descent of each step in minimisation",
     HVI_LAB_FACTORS(" function"),
     .tables = {{"", {{.name = "steps last_over_first excess"}}, NULL}},
-    .run = run_descent,
-    .describe = hvi_lab_describe};
+    .run = run_descent};
 
 static hvi_status run_exact(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
@@ -220,7 +219,6 @@ static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, 
 static const hvi_problem_ops noisy_ops = {
     .name = "noisy", .operate = noisy_operate, .draw = noisy_draw, .free = altered_free};
 
-/* One sigma, eta and alpha. */
 typedef struct course {
   double mu, L, slope, sigma, eta, alpha, c, chance;
   size_t steps, seeds;

@@ -94,8 +94,7 @@ const hvi_kind hvi_kind_theory_steps = {
                 {{.name = "alpha eta rho rho_sharp contraction steps changes outside error gap "
                           "least_growth largest_growth drift alpha_error mu_over_L"}},
                 NULL}},
-    .run = run_steps,
-    .describe = hvi_lab_describe};
+    .run = run_steps};
 enum { PERIOD = 100 };
 
 static double harmonic(size_t t) { return 1.0 / (double)(t + 1); }
@@ -158,8 +157,7 @@ const hvi_kind hvi_kind_theory_vanishing = {
     HVI_LAB_FACTORS(" errors"),
     .tables = {{"", {{.name = "eta last_over_first recursion alpha_late mu_over_L"}}, NULL},
                {"path", {{.name = "step distance"}}, "errors"}},
-    .run = run_vanishing,
-    .describe = hvi_lab_describe};
+    .run = run_vanishing};
 
 enum { CAP = 100000, MOST_GRADIENTS = 2000000 };
 
@@ -186,9 +184,8 @@ static bool add_up(void *context, const hvi_step *step, const hvi_record *row) {
 
 static hvi_status run_alpha(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
-  HVI_OWN double *alphas = hvi_alloc_doubles(c->part->scale.iterations);
+  HVI_NEW(double, alphas, c->part->scale.iterations, "a run", err);
   bill b = {.alphas = alphas};
-  if (!alphas) return hvi_error_memory(err, "a run");
   HVI_TRY(hvi_lab_open(&lab, c, err));
   lab.settings.alpha = lab.alpha;
   lab.settings.floor = HVI_FLOOR_KNOWN;

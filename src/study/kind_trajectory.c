@@ -94,11 +94,10 @@ static hvi_status try_eta(double *score, void *context, const hvi_settings *s, h
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const size_t most = c->part->scale.iterations + 2, measures = c->part->scale.measures;
-  HVI_OWN double *memory = hvi_alloc_doubles(2 * most);
+  HVI_NEW(double, memory, 2 * most, "a trajectory", err);
   HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
   hvi_settings s;
   hvi_info info;
-  if (!memory) return hvi_error_memory(err, "a trajectory");
   HVI_TRY(hvi_cell_problem(&p, c, 0, err));
   HVI_TRY(hvi_cell_settings(&s, c, err));
   keeper k = {.cell = c,

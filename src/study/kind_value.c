@@ -23,7 +23,6 @@
 enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 40 };
 static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 
-/* The task of an environment. */
 typedef struct study_task {
   hvi_study *study;
   const hvi_part *part;
@@ -128,7 +127,6 @@ static hvi_status study_task_open(study_task *t, hvi_study *study, const hvi_par
   return status;
 }
 
-/* What the cells share. */
 typedef struct shared {
   study_task tasks[HVI_MOST_ENVIRONMENTS];
   hvi_streams streams; /* [environments][seeds] */

@@ -1,7 +1,6 @@
 /* The kinds of study. */
 #pragma once
 
-#include "base/memory.h"
 #include "study/study.h"
 
 /* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c, or with

@@ -47,7 +47,6 @@ typedef struct job {
   atomic_bool stopped;
 } job;
 
-/* A run under way. */
 typedef struct run {
   const job *job;
   hvi_trajectory_sample *sample;

@@ -5,24 +5,18 @@
 
 #include <ctype.h>
 
-#define AT(member) .offset = offsetof(hvi_arm, member)
-/* clang-format off */
-static const hvi_setting arm_rows[] = {
-    {"label", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(label), .most = 160, .help = "in legends and names of files"},
-    {"method", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(method), .most = 160, .help = "an optimizer, a preset, a baseline or a rule"},
-    {"highlight", HVI_SETTING_FLAG, AT(highlight), .help = "its path, or its band, is drawn"},
-    {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]", .help = "of its lines; its place in the list unless told otherwise"},
-    {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_arm, rate_count),
+#define ARM(member) .offset = offsetof(hvi_arm, member)
+HVI_TABLE(static const hvi_setting_table arm_table, "method", hvi_arm,
+    {"label", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, ARM(label), .most = 160, .help = "in legends and names of files"},
+    {"method", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, ARM(method), .most = 160, .help = "an optimizer, a preset, a baseline or a rule"},
+    {"highlight", HVI_SETTING_FLAG, ARM(highlight), .help = "its path, or its band, is drawn"},
+    {"style", HVI_SETTING_COUNT, ARM(style), .range = "[0,1000]", .help = "of its lines; its place in the list unless told otherwise"},
+    {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, ARM(rates), .second = offsetof(hvi_arm, rate_count),
      .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "what its rate is tuned over"},
-    {"normalise", HVI_SETTING_CHOICE, AT(normalise), .choices = "none|states|all", .help = "value: what is scaled as the first data suggest; the study's"},
-    {"passes", HVI_SETTING_COUNT, AT(passes), .range = "[1,1e6]", .fallback = "1", .help = "value: outer steps that each batch serves"},
-    {"times", HVI_SETTING_COUNT, AT(times), .range = "[1,1e6]", .fallback = "1", .help = "value: times the study's iterations, on fresh data"},
-    {0},
-};
-/* clang-format on */
-#undef AT
-
-static const hvi_setting_table arm_table = {"method", sizeof(hvi_arm), arm_rows};
+    {"normalise", HVI_SETTING_CHOICE, ARM(normalise), .choices = "none|states|all", .help = "value: what is scaled as the first data suggest; the study's"},
+    {"passes", HVI_SETTING_COUNT, ARM(passes), .range = "[1,1e6]", .fallback = "1", .help = "value: outer steps that each batch serves"},
+    {"times", HVI_SETTING_COUNT, ARM(times), .range = "[1,1e6]", .fallback = "1", .help = "value: times the study's iterations, on fresh data"},
+    {0});
 
 void hvi_slug(char *slug, size_t size, const char *text) {
   size_t n = 0;
@@ -88,40 +82,29 @@ double *hvi_arm_rate(hvi_settings *s, const char **key) {
   return step ? &s->inner.lr : damped ? &s->inner.damping : &s->eta;
 }
 
-#define AT(member) .offset = offsetof(hvi_value_environment, member)
-/* clang-format off */
-static const hvi_setting environment_rows[] = {
-    {"environment", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(environment), .most = 160, .help = "name of the environment"},
-    {"policy", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(policy), .most = 160, .help = "file, or default: the environment's own"},
-    {"testset", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(testset), .most = 160, .help = "file with states and their values"},
-    {"clocks", HVI_SETTING_REALS, AT(clocks), .second = offsetof(hvi_value_environment, clock_count), .most = HVI_MOST_CLOCKS, .range = "(0,inf)",
+#define WHERE(member) .offset = offsetof(hvi_value_environment, member)
+HVI_TABLE(static const hvi_setting_table environment_table, "environment", hvi_value_environment,
+    {"environment", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, WHERE(environment), .most = 160, .help = "name of the environment"},
+    {"policy", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, WHERE(policy), .most = 160, .help = "file, or default: the environment's own"},
+    {"testset", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, WHERE(testset), .most = 160, .help = "file with states and their values"},
+    {"clocks", HVI_SETTING_REALS, WHERE(clocks), .second = offsetof(hvi_value_environment, clock_count), .most = HVI_MOST_CLOCKS, .range = "(0,inf)",
      .help = "steps a second of the simulators named by the study's clocks"},
-    {0},
-};
-#undef AT
+    {0});
 
 #define AT(member) .offset = offsetof(hvi_value_plan, member)
-static const hvi_setting tune_rows[] = {
+HVI_TABLE(static const hvi_setting_table tune_table, "tune", hvi_value_plan,
     {"seeds", HVI_SETTING_COUNT, AT(tune_seeds), .range = "[1,1000]", .fallback = "5", .help = "how many, none of them reported"},
     {"first", HVI_SETTING_COUNT, AT(tune_first), .range = "[0,1e15]", .fallback = "1001", .help = "the first of them"},
     {"tuned", HVI_SETTING_TEXT, HVI_SETTING_NO_RESULT, AT(tuned), .most = 400, .help = "how the rates of the file were found: seeds, size, date"},
     {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_value_plan, rate_count),
      .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "the grid of methods that have none of their own"},
-    {0},
-};
+    {0});
 
-static const hvi_setting plan_rows[] = {
+HVI_TABLE(static const hvi_setting_table plan_table, "value", hvi_value_plan,
     {"gap", HVI_SETTING_FLAG, AT(gap), .help = "offline: the Bellman gap is measured"},
     {"checkpoint", HVI_SETTING_REAL, HVI_SETTING_NO_RESULT, AT(checkpoint), .range = "[0,1e6]", .fallback = "60",
      .help = "seconds between checkpoints"},
-    {0},
-};
-/* clang-format on */
-
-static const hvi_setting_table environment_table = {"environment", sizeof(hvi_value_environment),
-                                                    environment_rows};
-static const hvi_setting_table tune_table = {"tune", sizeof(hvi_value_plan), tune_rows};
-static const hvi_setting_table plan_table = {"value", sizeof(hvi_value_plan), plan_rows};
+    {0});
 
 const hvi_setting_table *const hvi_plan_tables[] = {&arm_table, &environment_table, &tune_table,
                                                     &plan_table, NULL};

@@ -13,51 +13,39 @@
 
 enum { MAX_BYTES = 1 << 20, MOST_METHODS = 64 };
 
-#define AT(member) .offset = offsetof(hvi_scale, member), .range = "[1,1e8]"
-#define NONE       .flags = HVI_SETTING_ZERO_IS_NONE
-/* clang-format off */
-static const hvi_setting scale_rows[] = {
-    {"iterations", HVI_SETTING_COUNT, AT(iterations), .fallback = "1000", .help = "outer iterations of a run"},
-    {"instances", HVI_SETTING_COUNT, AT(instances), .fallback = "1000", .help = "of an ensemble; seeds of kind value"},
-    {"repeats", HVI_SETTING_COUNT, AT(repeats), .fallback = "5", .help = "timing: the fastest counts"},
-    {"batch", HVI_SETTING_COUNT, NONE, AT(batch), .help = "value: transitions of an outer step"},
-    {"offline", HVI_SETTING_COUNT, NONE, AT(offline), .help = "value: transitions of a fixed data set"},
-    {"gradients", HVI_SETTING_COUNT, NONE, AT(gradients), .help = "value: that each method may compute, instead of iterations"},
-    {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
-    {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
-    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "evenly spaced; of kind value, trajectory and ensemble"},
+#define SIZE(member) .offset = offsetof(hvi_scale, member), .range = "[1,1e8]"
+#define NONE         .flags = HVI_SETTING_ZERO_IS_NONE
+HVI_TABLE(static const hvi_setting_table scale_table, "scale", hvi_scale,
+    {"iterations", HVI_SETTING_COUNT, SIZE(iterations), .fallback = "1000", .help = "outer iterations of a run"},
+    {"instances", HVI_SETTING_COUNT, SIZE(instances), .fallback = "1000", .help = "of an ensemble; seeds of kind value"},
+    {"repeats", HVI_SETTING_COUNT, SIZE(repeats), .fallback = "5", .help = "timing: the fastest counts"},
+    {"batch", HVI_SETTING_COUNT, NONE, SIZE(batch), .help = "value: transitions of an outer step"},
+    {"offline", HVI_SETTING_COUNT, NONE, SIZE(offline), .help = "value: transitions of a fixed data set"},
+    {"gradients", HVI_SETTING_COUNT, NONE, SIZE(gradients), .help = "value: that each method may compute, instead of iterations"},
+    {"states", HVI_SETTING_COUNT, NONE, SIZE(states), .help = "value: of the test set; none: all"},
+    {"width", HVI_SETTING_COUNT, NONE, SIZE(width), .help = "value: of all hidden layers, instead of those in `value`"},
+    {"measures", HVI_SETTING_COUNT, NONE, SIZE(measures), .help = "evenly spaced; of kind value, trajectory and ensemble"},
     {"gamma", HVI_SETTING_REAL, NONE, .offset = offsetof(hvi_scale, gamma), .range = "[0,1)", .help = "value: discount, instead of that in `value`"},
-    {0},
-};
-#undef AT
+    {0});
 
-#define AT(member) .offset = offsetof(hvi_study, member), .most = 160
-static const hvi_setting study_rows[] = {
-    {"id", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(id), .help = "name of its folder: a-z, 0-9 and '-'"},
-    {"title", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(title), .help = "of its figures"},
-    {"runs", HVI_SETTING_TEXT, AT(runs), .help = "another study that makes the same cells"},
-#undef AT
-#define AT(member) .offset = offsetof(hvi_study, member), .most = HVI_CLAIM_WORDS - 1
-    {"paper", HVI_SETTING_TEXT, AT(paper), .help = "what the paper says: a sentence or two"},
-    {"shows", HVI_SETTING_TEXT, AT(shows), .help = "what its figures show: two sentences"},
-    {0},
-};
-#undef AT
+#define TEXT(member)  .offset = offsetof(hvi_study, member), .most = 160
+#define WORDS(member) .offset = offsetof(hvi_study, member), .most = HVI_CLAIM_WORDS - 1
+HVI_TABLE(static const hvi_setting_table study_table, "study", hvi_study,
+    {"id", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, TEXT(id), .help = "name of its folder: a-z, 0-9 and '-'"},
+    {"title", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, TEXT(title), .help = "of its figures"},
+    {"runs", HVI_SETTING_TEXT, TEXT(runs), .help = "another study that makes the same cells"},
+    {"paper", HVI_SETTING_TEXT, WORDS(paper), .help = "what the paper says: a sentence or two"},
+    {"shows", HVI_SETTING_TEXT, WORDS(shows), .help = "what its figures show: two sentences"},
+    {0});
 
 #define AT(member) .offset = offsetof(hvi_part, member), .most = 160
-static const hvi_setting part_rows[] = {
+HVI_TABLE(static const hvi_setting_table part_table, "part", hvi_part,
     {"name", HVI_SETTING_TEXT, AT(name), .fallback = "", .help = "of a part: begins the names of its files"},
     {"kind", HVI_SETTING_TEXT, AT(kind_name), .help = "trajectory, timing, ensemble, value, ..."},
     {"split", HVI_SETTING_TEXT, AT(split), .help = "factors with a CSV for each level, with blanks between; the kind's own"},
     {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a file beside this one: a game, a process, code"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
-    {0},
-};
-/* clang-format on */
-
-static const hvi_setting_table scale_table = {"scale", sizeof(hvi_scale), scale_rows};
-static const hvi_setting_table study_table = {"study", sizeof(hvi_study), study_rows};
-static const hvi_setting_table part_table = {"part", sizeof(hvi_part), part_rows};
+    {0});
 
 const hvi_setting_table *hvi_study_table_at(size_t index) {
   static const hvi_setting_table *const own[] = {&study_table, &part_table, &scale_table};
@@ -65,12 +53,10 @@ const hvi_setting_table *hvi_study_table_at(size_t index) {
 }
 
 /* As a reader of the paper meets them. */
-/* clang-format off */
-static const char *const ids[] = {
+HVI_ROWS(static const char *const ids[],
     "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", "linear",
     "performative", "half-cheetah", "ant", "ant-deep", "offline-gap", "offline-error", "plateau",
-    "second-order", "alpha", "accelerated", "baselines", NULL};
-/* clang-format on */
+    "second-order", "alpha", "accelerated", "baselines", NULL);
 
 const char *const *hvi_study_ids(void) { return ids; }
 
@@ -305,24 +291,17 @@ static hvi_status read_document(reader *r) {
 
 static hvi_status parse(hvi_study **out, const char *text, const char *origin, hvi_code_fn *load,
                         hvi_error *err) {
-  hvi_study *s = *out = hvi_alloc(1, sizeof *s);
-  if (!s) return hvi_error_memory(err, "an experiment");
+  HVI_MAKE(hvi_study, s, "an experiment", err);
   s->text = hvi_copy_text(text);
   s->origin = hvi_copy_text(origin);
-  reader r = {.study = s, .origin = s->origin, .load_code = load, .err = err};
-  hvi_status status = s->text && s->origin ? hvi_tree_parse(&s->tree, text, origin, err)
-                                           : hvi_error_memory(err, "an experiment");
-  if (!status) {
-    r.root = s->tree->root;
-    status = read_document(&r);
-  }
-  if (!status) return HVI_OK;
-  hvi_study_free(s);
-  *out = NULL;
-  return status;
+  if (!s->text || !s->origin) return hvi_error_memory(err, "an experiment");
+  HVI_TRY(hvi_tree_parse(&s->tree, text, origin, err));
+  HVI_TRY(read_document(&(reader){s, NULL, s->tree->root, s->origin, load, err}));
+  HVI_GIVE(out, s);
 }
 
 hvi_status hvi_study_parse(hvi_study **s, const char *text, const char *origin, hvi_error *err) {
+  *s = NULL;
   return parse(s, text, origin, NULL, err);
 }
 
@@ -371,15 +350,13 @@ static hvi_status check_runs(const hvi_study *s, hvi_error *err) {
       s->runs, s->runs, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-hvi_status hvi_study_open(hvi_study **s, const char *name, hvi_code_fn *load, hvi_error *err) {
-  *s = NULL;
-  if (!is_path(name)) return parse_embedded(s, name, err);
+hvi_status hvi_study_open(hvi_study **out, const char *name, hvi_code_fn *load, hvi_error *err) {
+  HVI_OWN_BY(hvi_study_release) hvi_study *s = NULL;
   HVI_OWN char *text = NULL;
+  *out = NULL;
+  if (!is_path(name)) return parse_embedded(out, name, err);
   HVI_TRY(hvi_file_read_text(&text, name, MAX_BYTES, err));
-  HVI_TRY(parse(s, text, name, load, err));
-  const hvi_status status = check_runs(*s, err);
-  if (!status) return HVI_OK;
-  hvi_study_free(*s);
-  *s = NULL;
-  return status;
+  HVI_TRY(parse(&s, text, name, load, err));
+  HVI_TRY(check_runs(s, err));
+  HVI_GIVE(out, s);
 }

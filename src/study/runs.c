@@ -53,10 +53,9 @@ hvi_status hvi_runs_find(hvi_runs *r, const hvi_table *t, double method,
                          const hvi_table_filter *filters, size_t count, hvi_error *err) {
   *r = (hvi_runs){
       .table = t, .outer = hvi_table_find(t, "outer"), .diverged = hvi_table_find(t, "diverged")};
-  HVI_OWN double *seed = hvi_alloc_doubles(t->rows);
-  HVI_OWN size_t *level = hvi_alloc(t->rows, sizeof *level);
+  HVI_NEW(double, seed, t->rows, "the runs of a method", err);
+  HVI_NEW(size_t, level, t->rows, "the runs of a method", err);
   levels l = {.seed = seed, .level = level};
-  if (!seed || !level) return hvi_error_memory(err, "the runs of a method");
   find_levels(&l, t, filters, count);
   r->seeded = l.count > 0;
   r->seeds = l.count ? l.count : 1;

@@ -197,9 +197,8 @@ hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_
                             hvi_error *err) {
   *all = (hvi_streams){
       .lock = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER, .cache = cache};
-  all->streams = hvi_alloc(count, sizeof *all->streams);
-  all->threads = hvi_alloc(threads, sizeof *all->threads);
-  if (!all->streams || !all->threads) return hvi_error_memory(err, "streams of transitions");
+  HVI_TRY(hvi_new(&all->streams, count, "streams of transitions", err));
+  HVI_TRY(hvi_new(&all->threads, threads, "streams of transitions", err));
   for (; all->count < count; all->count++)
     all->streams[all->count] = (hvi_shared_stream){.among = all, .made = PTHREAD_COND_INITIALIZER};
   /* as many as the system allows */

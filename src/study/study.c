@@ -275,8 +275,6 @@ static hvi_status list_cells(session *s, hvi_unit *units, hvi_error *err) {
   return HVI_OK;
 }
 
-HVI_RELEASE(hvi_units)
-
 static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   hvi_study *study = s->study;
   const hvi_study_settings *o = study->settings;

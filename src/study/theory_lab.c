@@ -63,7 +63,6 @@ static double share_for_gap(const double *d, double slope, double gap, size_t n)
   return root > 0.0 ? fmin(1.0, 2.0 * gap / root) : 0.0;
 }
 
-/* The place to go to, into aim. */
 static void find_place(double *aim, double *exact, double *d, const hvi_placement *place,
                        const hvi_surrogate *l, size_t outer) {
   const size_t n = l->model->out;
@@ -131,9 +130,9 @@ hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_s
                                uint64_t seed, uint64_t instance, hvi_error *err) {
   const size_t n = affine->model->out;
   const bool simplex = set == HVI_SET_SIMPLEX;
-  HVI_OWN double *A = hvi_alloc_doubles(2 * n * n + 6 * n); /* [n][n], and what follows */
   *p = NULL;
-  if (!A) return hvi_error_memory(err, "a constrained problem");
+  HVI_NEW(double, A, 2 * n * n + 6 * n, "a constrained problem",
+          err);                 /* [n][n], and what follows */
   double *identity = A + n * n; /* [n][n] */
   double *b = identity + n * n, *solution = b + n, *linear = solution + n, *lower = linear + n,
          *upper = lower + n, *start = upper + n; /* [n] */

@@ -58,7 +58,7 @@ typedef struct hvi_lab {
 /* The factors that it reads, for its kinds. */
 #define HVI_LAB_FACTORS(more_words)                                                                \
   .flags = HVI_KIND_SETTINGS, .numbers = "instance alpha_share eta_share mu L alpha eta",          \
-  .words = "set step bias stream method g" more_words
+  .words = "set step bias stream method g" more_words, .describe = hvi_lab_describe
 /* Of a lab that is zero; it must not be moved, and is to be closed, also after an error. */
 hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err);
 void hvi_lab_close(hvi_lab *lab);

@@ -134,7 +134,6 @@ static hvi_status sum_up(trial *t, hvi_study *study, const hvi_part *p, size_t m
   return HVI_OK;
 }
 
-/* The rate that the file has in this environment. */
 static double rate_of_file(hvi_study *study, hvi_part *p, size_t method, size_t environment) {
   const char *key;
   hvi_arm *arm = &p->methods[method];
@@ -156,10 +155,9 @@ static void report_trial(struct hvi_tuning *o, const char *const words[3], const
                          bool first, bool best) {
   char median[HVI_NUMBER_SIZE], worst[HVI_NUMBER_SIZE];
   for (size_t i = 0; i < 3; i++) hvi_csv_text(&o->csv, words[i]);
-  const double numbers[] = {t->rate, t->median, t->worst, t->ratio};
-  for (size_t i = 0; i < 4; i++) hvi_csv_number(&o->csv, numbers[i]);
-  const size_t counts[] = {t->seeds, t->diverged, t->rejected, best};
-  for (size_t i = 0; i < 4; i++) hvi_csv_count(&o->csv, counts[i]);
+  const double numbers[] = {t->rate,          t->median,           t->worst,    t->ratio,
+                            (double)t->seeds, (double)t->diverged, t->rejected, best};
+  for (size_t i = 0; i < 8; i++) hvi_csv_number(&o->csv, numbers[i]);
   hvi_csv_end(&o->csv);
   hvi_text_add(&o->text, " %s%g -> %s, worst %s", first ? "" : "| ", t->rate,
                hvi_number_short(median, t->median, 3), hvi_number_short(worst, t->worst, 3));
@@ -300,9 +298,8 @@ hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hv
     return hvi_error_input(
         err, "experiment '%s' has no rates to tune; those of kind value may have", study->id);
   HVI_TRY(check_seeds(study, err));
-  HVI_OWN struct hvi_tuning *o = hvi_alloc(1, sizeof *o);
-  HVI_OWN hvi_part *file = hvi_alloc(1, sizeof study->parts);
-  if (!o || !file) return hvi_error_memory(err, "methods");
+  HVI_NEW(struct hvi_tuning, o, 1, "methods", err);
+  HVI_NEW(hvi_part, file, HVI_MOST_PARTS, "methods", err);
   memcpy(file, study->parts, sizeof study->parts);
   memcpy(o->parts, study->parts, sizeof o->parts);
   study->tuning = o;

@@ -6,8 +6,6 @@
 
 static const size_t NONE = HVI_WORK_NONE;
 
-HVI_RELEASE(hvi_units)
-
 typedef struct group {
   size_t first, end; /* in the order: units that nobody has taken */
   size_t active;     /* units under way */
@@ -65,15 +63,13 @@ static int compare(const void *a, const void *b, void *context) {
 
 hvi_status hvi_units_new(hvi_units **units, hvi_unit *list, size_t count, size_t workers,
                          hvi_error *err) {
-  HVI_OWN_BY(hvi_units_release) hvi_units *u = hvi_alloc(1, sizeof *u);
-  if (!u) return hvi_error_memory(err, "the cells of a study");
+  HVI_MAKE(hvi_units, u, "the cells of a study", err);
   u->list = list;
   for (size_t i = 0; i < count; i++)
     if (list[i].group >= u->group_count) u->group_count = list[i].group + 1;
-  u->order = hvi_alloc(count, sizeof *u->order);
-  u->groups = hvi_alloc(u->group_count, sizeof *u->groups);
-  u->at = hvi_alloc(workers, sizeof *u->at);
-  if (!u->order || !u->groups || !u->at) return hvi_error_memory(err, "the cells of a study");
+  HVI_TRY(hvi_new(&u->order, count, "the cells of a study", err));
+  HVI_TRY(hvi_new(&u->groups, u->group_count, "the cells of a study", err));
+  HVI_TRY(hvi_new(&u->at, workers, "the cells of a study", err));
   for (size_t i = 0; i < workers; i++) u->at[i] = NONE;
   for (size_t i = 0; i < count; i++)
     if (!list[i].taken) u->order[u->waiting++] = i;

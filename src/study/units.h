@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "base/memory.h"
+
 #include <hvi/error.h>
 
 #include <stdbool.h>
@@ -23,6 +25,7 @@ typedef struct hvi_units hvi_units;
 hvi_status hvi_units_new(hvi_units **units, hvi_unit *list, size_t count, size_t workers,
                          hvi_error *err);
 void hvi_units_free(hvi_units *u);
+HVI_RELEASE(hvi_units)
 /* How many there are to be handed out. */
 size_t hvi_units_waiting(const hvi_units *u);
 /* HVI_WORK_NONE when nothing is left. */

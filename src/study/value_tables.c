@@ -190,7 +190,6 @@ static hvi_ratio ratio_of(const group *g) {
   return hvi_ratio_of(bare + n, bare, n, 1.0, g->error + 4 * n);
 }
 
-/* Rows of a method at one cost. */
 static hvi_status add_cost(group *g, size_t at, hvi_ratio *q, hvi_error *err) {
   const size_t n = g->r->seeds, seed = column(g, "seed");
   const double cost = cost_at(at), environment = (double)g->environment, method = (double)g->method;

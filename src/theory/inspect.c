@@ -101,8 +101,8 @@ static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const
                       size_t steps, hvi_error *err) {
   const size_t rows = steps + 1;
   history h = {.outputs = p->model->out, .known = p->solution || p->ops->dist2};
-  if (!hvi_alloc_arrays({&h.x, rows}, {&h.alpha, rows}, {&h.share, rows}, {&h.scratch, rows}))
-    return hvi_error_memory(err, "watching a run");
+  HVI_TRY(hvi_new_arrays("watching a run", err, {&h.x, rows}, {&h.alpha, rows}, {&h.share, rows},
+                         {&h.scratch, rows}));
   HVI_OWN double *owned = h.x;
   hvi_settings own = *s;
   hvi_info info;
@@ -259,7 +259,6 @@ static const char *find_sentence(const char *name, const char *more) {
   return *line ? line + length + rest + 2 : "";
 }
 
-/* Adds a sentence to what is there. */
 static void recite(char *text, size_t size, const hvi_inspection *i, const char *sentence) {
   if (*text && *sentence) hvi_append(text, size, " ");
   while (*sentence && *sentence != '\n') {

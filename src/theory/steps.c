@@ -25,9 +25,8 @@
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, double eta, hvi_error *err) {
   const size_t n = p->model->out;
   *s = (hvi_steps){.problem = p, .eta = eta};
-  if (!hvi_alloc_arrays({&s->z, n}, {&s->f, n}, {&s->target, n}, {&s->exact, n}, {&s->f_star, n},
-                        {&s->push, n}))
-    return hvi_error_memory(err, "measuring the steps");
+  HVI_TRY(hvi_new_arrays("measuring the steps", err, {&s->z, n}, {&s->f, n}, {&s->target, n},
+                         {&s->exact, n}, {&s->f_star, n}, {&s->push, n}));
   return HVI_OK;
 }
 
@@ -116,7 +115,6 @@ hvi_step hvi_steps_measure(const hvi_steps *s, const double *z) {
   return m;
 }
 
-/* A run under way. */
 typedef struct watch {
   hvi_steps steps;
   bool measured;

@@ -16,23 +16,22 @@
 /* Outputs up to which F is linearised, and written out as a matrix. */
 enum { MOST_LINEARISED = 200, MOST_DENSE = 2000, LINEARISED_POINTS = 5, REACH_DRAWS = 32 };
 
-/* clang-format off */
 #define AT(member) .offset = offsetof(hvi_check_settings, member)
-static const hvi_setting rows[] = {
+HVI_ROWS(static const hvi_setting rows[],
     {"points", HVI_SETTING_COUNT, AT(points), .range = "[1,1e6]", .fallback = "20", .help = "random points and directions of each test"},
     {"spread", HVI_SETTING_REAL, AT(spread), .range = "(0,inf)", .fallback = "1", .help = "how far they lie from the start, in each parameter"},
     {"tolerance", HVI_SETTING_REAL, AT(tolerance), .range = "(0,1)", .fallback = "1e-6", .help = "largest relative error of derivatives"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of the points"},
-    {0},
-};
+    {0});
 
 /* Each test's limit is max(share * tolerance, rounding * noise, least). */
-static const struct {
+typedef struct test_row {
   const char *name, *what;
   double share, rounding;
   bool warns; /* no mistake by itself */
   double least;
-} tests[HVI_CHECK_COUNT] = {
+} test_row;
+HVI_ROWS(static const test_row tests[HVI_CHECK_COUNT],
     [HVI_CHECK_ARRAYS] = {"arrays", "eval, vjp and jvp write all of their results and nothing else", 0, 0, false, 0},
     [HVI_CHECK_DETERMINISM] = {"determinism", "same theta, same bits, whatever the cache held before", 0, 0, false, 0},
     [HVI_CHECK_JVP] = {"jvp", "J v against differences of g", 1, 0, false, 0},
@@ -48,19 +47,9 @@ static const struct {
     [HVI_CHECK_CONSTANTS] = {"constants", "no pair contradicts the exact mu and L", 1, 0, false, 0},
     [HVI_CHECK_SOLUTION] = {"solution", "the known solution lies in Z, with no residual", 1, 0, false, 0},
     [HVI_CHECK_DRAWS] = {"draws", "same generator, same sample, and F of it is finite", 0, 0, false, 0},
-    [HVI_CHECK_SEEK] = {"seek", "a sample after seek goes on as one that was drawn", 0, 0, false, 0},
-};
-/* clang-format on */
+    [HVI_CHECK_SEEK] = {"seek", "a sample after seek goes on as one that was drawn", 0, 0, false, 0});
 
-static const hvi_setting_table table = {"check", sizeof(hvi_check_settings), rows};
-
-const hvi_setting_table *hvi_check_table(void) { return &table; }
-
-hvi_check_settings hvi_check_defaults(void) {
-  hvi_check_settings s = {0};
-  hvi_setting_defaults(&table, &s);
-  return s;
-}
+HVI_SETTINGS(check, "check", hvi_check_settings, rows, .pair = NULL)
 
 const char *hvi_check_verdict_name(hvi_check_verdict v) {
   static const char *const names[] = {"skipped", "passed", "warning", "failed"};
@@ -221,9 +210,8 @@ static hvi_status add_worst(hvi_checker *c, hvi_error *err) {
   const size_t n = c->n, k = c->rank;
   HVI_OWN double *C = NULL;
   double *w, *work, *eigen;
-  if (!hvi_alloc_arrays({&C, k * k}, {&w, k}, {&work, 2 * n * n},
-                        {&eigen, hvi_dense_eigen_work(k)}))
-    return hvi_error_memory(err, "a linear operator");
+  HVI_TRY(hvi_new_arrays("a linear operator", err, {&C, k * k}, {&w, k}, {&work, 2 * n * n},
+                         {&eigen, hvi_dense_eigen_work(k)}));
   hvi_problem_linearise(c->p, c->A, c->b, c->theta, c->z, c->f, work);
   hvi_matrix_restrict(C, c->A, c->B, n, k, work);
   for (size_t i = 0; i < k; i++)

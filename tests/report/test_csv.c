@@ -11,7 +11,7 @@ static void cells_are_written_as_they_should(void **state) {
   const char *path = in(*state, "table.csv");
   assert_int_equal(hvi_csv_open(&csv, path, "name,count,x,y", &err), HVI_OK);
   hvi_csv_text(&csv, "GD(10)");
-  hvi_csv_count(&csv, 7);
+  hvi_csv_number(&csv, 7);
   hvi_csv_number(&csv, 0.1);
   hvi_csv_number(&csv, NAN);
   hvi_csv_end(&csv);

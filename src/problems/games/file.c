@@ -43,7 +43,7 @@ static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *laye
   hvi_matrix W = {.data = NULL};
   HVI_TRY(hvi_reader_keys(r, map, "a layer", "matrix matrix_file trainable out bias activation"));
   HVI_TRY(read_activation(r, map, &layer->activation));
-  HVI_TRY(hvi_reader_matrix(r, map, "matrix", &W));
+  HVI_TRY(hvi_reader_array(r, map, "matrix", 2, &W));
   const hvi_node *node = hvi_node_get(map, "trainable"), *out = hvi_node_get(map, "out");
   bool trainable = false;
   HVI_TRY(node ? hvi_reader_bool(r, node, &trainable) : HVI_OK);
@@ -69,7 +69,7 @@ static hvi_status read_input(hvi_reader *r, const hvi_node *map, hvi_stack_spec 
   const hvi_node *node = hvi_node_get(map, "input"), *size = hvi_node_get(map, "input_size");
   stack->rows = 1;
   hvi_matrix X = {.data = NULL};
-  HVI_TRY(is_word(node, "theta") ? HVI_OK : hvi_reader_matrix(r, map, "input", &X));
+  HVI_TRY(is_word(node, "theta") ? HVI_OK : hvi_reader_array(r, map, "input", 2, &X));
   if (!X.data) return size ? hvi_reader_count(r, size, MOST_OUTPUTS, &stack->in) : HVI_OK;
   if (size) return hvi_reader_fail(r, size, "input_size is for an input that is theta");
   stack->input = X.data;
@@ -83,7 +83,7 @@ static hvi_status make_identity(hvi_reader *r, const hvi_node *map, hvi_stack_sp
                                 hvi_layer *layer) {
   if (stack->input) return hvi_reader_fail(r, map, "a player with fixed inputs needs layers");
   hvi_matrix start = {.rows = 0};
-  HVI_TRY(stack->in ? HVI_OK : hvi_reader_column(r, map, "start", &start));
+  HVI_TRY(stack->in ? HVI_OK : hvi_reader_array(r, map, "start", 1, &start));
   if (!stack->in) stack->in = start.rows;
   if (stack->in < 1 || stack->in > MOST_IDENTITY)
     return hvi_reader_fail(
@@ -148,7 +148,7 @@ typedef struct builder {
 static hvi_status read_start(builder *b, const hvi_node *map, size_t k, hvi_player *player) {
   hvi_reader *r = &b->r;
   hvi_matrix start;
-  HVI_TRY(hvi_reader_column(r, map, "start", &start));
+  HVI_TRY(hvi_reader_array(r, map, "start", 1, &start));
   size_t dim = player->model->dim;
   if (start.data && start.rows != dim)
     return hvi_reader_fail(
@@ -217,7 +217,7 @@ static void add_payoff(builder *b, size_t row, size_t column, const double *matr
 
 static hvi_status need_matrix(builder *b, const hvi_node *map, const char *what, size_t rows,
                               size_t columns, hvi_matrix *A) {
-  HVI_TRY(hvi_reader_matrix(&b->r, map, "matrix", A));
+  HVI_TRY(hvi_reader_array(&b->r, map, "matrix", 2, A));
   if (!A->data) return hvi_reader_fail(&b->r, map, "%s needs 'matrix' or 'matrix_file'", what);
   return hvi_reader_shape(&b->r, A, rows, columns);
 }
@@ -346,7 +346,7 @@ static hvi_status read_payoffs(builder *b) {
 static hvi_status read_solution(builder *b) {
   hvi_matrix z;
   size_t n = 0;
-  HVI_TRY(hvi_reader_column(&b->r, b->root, "solution", &z));
+  HVI_TRY(hvi_reader_array(&b->r, b->root, "solution", 1, &z));
   for (size_t k = 0; k < b->player_count; k++) n += b->players[k].model->out;
   b->solution = z.data;
   if (!z.data || z.rows == n) return HVI_OK;

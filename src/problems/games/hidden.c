@@ -43,8 +43,7 @@ typedef struct rps_options {
 } rps_options;
 
 #define AT(member) .offset = offsetof(pennies_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_pennies_options = {"pennies", sizeof(pennies_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_pennies_options, "pennies", pennies_options,
     {"a1", HVI_SETTING_REAL, AT(a[0]), .range = "[-100,100]", .fallback = "0.5", .help = "player 1: sigmoid(a2 CELU(a1 theta))"},
     {"a2", HVI_SETTING_REAL, AT(a[1]), .range = "[-100,100]", .fallback = "1", .help = "player 1: outer constant"},
     {"b1", HVI_SETTING_REAL, AT(a[2]), .range = "[-100,100]", .fallback = "0.7", .help = "player 2: sigmoid(b2 CELU(b1 theta))"},
@@ -52,14 +51,14 @@ const hvi_setting_table hvi_pennies_options = {"pennies", sizeof(pennies_options
     {"weight", HVI_SETTING_REAL, AT(weight), .range = "[0,100]", .fallback = "0.75", .help = "of the regulariser, which is mu"},
     {"signs", HVI_SETTING_CHOICE, AT(signs), .choices = "mended|printed", .fallback = "mended",
      .help = "of the regulariser; as printed, F is not monotone"},
-    {0}}};
-const hvi_setting_table hvi_rps_options = {"rps", sizeof(rps_options), (const hvi_setting[]){
+    {0});
+HVI_TABLE(const hvi_setting_table hvi_rps_options, "rps", rps_options,
     {"weight", HVI_SETTING_REAL, .range = "[0,100]", .fallback = "0.2", .help = "of the regulariser, which is mu"},
     {"signs", HVI_SETTING_CHOICE, .offset = offsetof(rps_options, signs), .choices = "mended|printed",
      .fallback = "mended", .help = "of the regulariser; as printed, F is not monotone"},
-    {0}}};
-const hvi_setting_table hvi_counterexample_options = {"counterexample", 0, (const hvi_setting[]){{0}}};
-/* clang-format on */
+    {0});
+const hvi_setting_table hvi_counterexample_options = {"counterexample", 0,
+                                                      (const hvi_setting[]){{0}}};
 
 /* Two players, each s(A_2 CELU(A_1 theta_i)) with theta_i in R^in, who pay each other by A_12 and
  * A_21. */

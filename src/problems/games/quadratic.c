@@ -27,8 +27,7 @@ typedef struct quadratic_options {
 enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
 
 #define AT(member) .offset = offsetof(quadratic_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_quadratic_options, "quadratic", quadratic_options,
     {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8", .help = "outputs"},
     {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1", .help = "strong monotonicity"},
     {"L", HVI_SETTING_REAL, AT(lipschitz), .range = "[1e-6,1e6]", .fallback = "5", .help = "Lipschitz constant, at least mu"},
@@ -36,10 +35,8 @@ const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_o
     {"g", HVI_SETTING_CHOICE, AT(g), .choices = "linear|celu|tanh|softplus|identity", .fallback = "linear", .help = "the model"},
     {"d", HVI_SETTING_COUNT, AT(d), .range = "[0,1000]", .fallback = "0", .help = "parameters; 0: n"},
     {"normal", HVI_SETTING_REAL, AT(normal), .range = "[0,1e6]", .fallback = "0", .help = "|F(z*)|, for linear g with d < n"},
-    {0}}};
-/* clang-format on */
+    {0});
 
-/* A problem under construction. */
 typedef struct draft {
   size_t n, d;
   double *A;              /* [n][n]; this and all others: one block */
@@ -116,7 +113,6 @@ static hvi_status make_celu(hvi_model **model, draft *t, hvi_error *err) {
   return hvi_stack_new(model, &spec, err);
 }
 
-/* The model and its reachable set. */
 static hvi_status make_model(hvi_player *player, draft *t, int g, hvi_error *err) {
   player->set = HVI_SET_FREE;
   if (g == G_CELU) return make_celu(&player->model, t, err);
@@ -201,10 +197,10 @@ hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_er
   const size_t n = v->n, d = v->d ? v->d : n, m = n > d ? n : d;
   draft t = {.n = n, .d = d};
   HVI_TRY(check(v, n, d, err));
-  if (!hvi_alloc_arrays({&t.A, n * n}, {&t.W, n * d}, {&t.basis, n * n}, {&t.theta0, d}, {&t.z, n},
-                        {&t.linear, n}, {&t.lower, n}, {&t.upper, n}, {&t.first, 2 * n * d},
-                        {&t.second, 2 * n * n}, {&t.work, 2 * m * m + 4 * m}))
-    return hvi_error_memory(err, "a quadratic problem");
+  HVI_TRY(hvi_new_arrays("a quadratic problem", err, {&t.A, n * n}, {&t.W, n * d},
+                         {&t.basis, n * n}, {&t.theta0, d}, {&t.z, n}, {&t.linear, n},
+                         {&t.lower, n}, {&t.upper, n}, {&t.first, 2 * n * d},
+                         {&t.second, 2 * n * n}, {&t.work, 2 * m * m + 4 * m}));
   hvi_rng rng = hvi_rng_new(o->seed, "quadratic", o->instance);
   const hvi_status status = make_game(problem, &t, v, &rng, err);
   hvi_free(t.A);

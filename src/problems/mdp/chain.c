@@ -25,8 +25,7 @@ enum { WALK, BLOCKS, RANDOM };
 enum { DENSE_STATES = 5000 };
 
 #define AT(member) .offset = offsetof(chain_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_chain_options = {"chain", sizeof(chain_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_chain_options, "chain", chain_options,
     {"kind", HVI_SETTING_CHOICE, AT(kind), .choices = "walk|blocks|random", .fallback = "walk", .help = "which chain"},
     {"states", HVI_SETTING_COUNT, AT(states), .range = "[0,5e7]", .fallback = "0", .help = "0: 100, or 1000 for random"},
     {"features", HVI_SETTING_COUNT, AT(features), .range = "[0,1024]", .choices = "usual",
@@ -41,8 +40,7 @@ const hvi_setting_table hvi_chain_options = {"chain", sizeof(chain_options), (co
      .help = "transitions before the first step, for trajectory; 0: 2 features"},
     {"scale", HVI_SETTING_CHOICE, AT(scale), .choices = "none|trace|lambda", .fallback = "trace",
      .help = "gd's unit of step size, for trajectory: 1, 1/trace or 1/lambda_max of D_hat"},
-    {0}}};
-/* clang-format on */
+    {0});
 
 _Static_assert(HVI_SET_RANK == 1024, "the most features of a chain");
 

@@ -29,8 +29,7 @@ static hvi_status read_source(builder *b, size_t k) {
   b->node[k] = given ? given : file;
   if (given) {
     hvi_matrix A;
-    HVI_TRY(is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
-                         : hvi_reader_matrix(&b->r, b->root, keys[k], &A));
+    HVI_TRY(hvi_reader_array(&b->r, b->root, keys[k], is_column[k] ? 1 : 2, &A));
     *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
     return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
   }

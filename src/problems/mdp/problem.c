@@ -194,8 +194,7 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
                              .constants = m->phi ? constants : NULL,
                              .free = free_evaluation};
   hvi_single_init(&e->one, &e->ops, m->phi ? &features_ops : &tabular_ops, m->d, n, 0);
-  if (!hvi_alloc_arrays({&e->solution, n}, {&e->mode, n}, {&e->mode_f, n}))
-    return hvi_error_memory(err, "a problem");
+  HVI_TRY(hvi_new_arrays("a problem", err, {&e->solution, n}, {&e->mode, n}, {&e->mode_f, n}));
   e->one.owned[0] = e->solution;
   if (!m->phi) {
     hvi_block *blocks = e->one.owned[1] = hvi_alloc(n, sizeof *blocks);

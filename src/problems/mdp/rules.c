@@ -101,16 +101,13 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   if (hvi_dense_solve_in(b, A, d, b + d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
 }
 
-/* clang-format off */
-static const hvi_rule rules[] = {
+HVI_ROWS(static const hvi_rule rules[],
     {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0, NULL},
     {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1, vector_state, td_lambda, NULL},
     {"lstd", "least-squares temporal differences: solves with the running means", NULL, 0, 0, lstd_state, lstd, NULL},
     {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1, vector_state, tdc, NULL},
     {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1, vector_state, gtd2, NULL},
-    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit", NULL, 0, 1, no_state, residual_gradient, NULL},
-};
-/* clang-format on */
+    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit", NULL, 0, 1, no_state, residual_gradient, NULL});
 
 const hvi_rule *const hvi_trajectory_rule_list[] = {&rules[0], &rules[1], &rules[2], &rules[3],
                                                     &rules[4], &rules[5], NULL};

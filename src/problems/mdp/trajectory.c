@@ -305,11 +305,9 @@ static hvi_status fill_alias(hvi_alias *a, const hvi_mdp *m, hvi_error *err) {
     a->start[i + 1] = a->start[i] + count;
     widest = count > widest ? count : widest;
   }
-  HVI_OWN double *height = hvi_alloc_doubles(widest);
-  HVI_OWN uint32_t *waiting = hvi_alloc(widest, sizeof *waiting);
-  a->columns = hvi_alloc(a->start[m->n], sizeof *a->columns);
-  if (!a->columns || !height || !waiting)
-    return hvi_error_memory(err, "the tables of a trajectory");
+  HVI_NEW(double, height, widest, "the tables of a trajectory", err);
+  HVI_NEW(uint32_t, waiting, widest, "the tables of a trajectory", err);
+  HVI_TRY(hvi_new(&a->columns, a->start[m->n], "the tables of a trajectory", err));
   row r = {.height = height, .waiting = waiting};
   for (size_t i = 0; i < m->n; i++) {
     hvi_alias_column *columns = a->columns + a->start[i];

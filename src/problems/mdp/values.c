@@ -344,10 +344,9 @@ static hvi_status find_values(hvi_mdp *m, hvi_error *err) {
 
 hvi_status hvi_mdp_solve(hvi_mdp *m, hvi_error *err) {
   const size_t n = m->n, d = m->phi ? m->d : 0;
-  if (!hvi_alloc_arrays({&m->law, n}, {&m->true_values, n}, {&m->fixed_point, m->d}, {&m->b, d},
-                        {&m->gram, d * d}, {&m->C, d * d}, {&m->factor, d * d}, {&m->mix, d * d},
-                        {&m->reduced, d * d}))
-    return hvi_error_memory(err, "the values of a process");
+  HVI_TRY(hvi_new_arrays("the values of a process", err, {&m->law, n}, {&m->true_values, n},
+                         {&m->fixed_point, m->d}, {&m->b, d}, {&m->gram, d * d}, {&m->C, d * d},
+                         {&m->factor, d * d}, {&m->mix, d * d}, {&m->reduced, d * d}));
   HVI_TRY(find_law(m, err));
   HVI_TRY(m->phi ? find_coordinates(m, err) : HVI_OK);
   return find_values(m, err);

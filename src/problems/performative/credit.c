@@ -46,14 +46,12 @@ typedef struct credit_options {
 } credit_options;
 
 #define AT(member) .offset = offsetof(credit_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_credit_options, "credit", credit_options,
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1", .help = "how far borrowers move against the deployed model"},
     {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0", .help = "weight of the regulariser; 0: 1 / rows"},
     {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic", .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
     {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357", .help = "synthetic records"},
-    {0}}};
-/* clang-format on */
+    {0});
 
 static double sigmoid(double s) {
   const double e = exp(-fabs(s)), small = e / (1.0 + e);
@@ -348,8 +346,8 @@ hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error
   c->one.owned[0] = c->data.x;
   const size_t n = c->data.rows, out = n + FEATURES;
   hvi_single_init(&c->one, &credit_ops, &model_ops, WIDTH, out, CACHE);
-  if (!hvi_alloc_arrays({&c->weights, out}, {&c->solution, out}, {&c->basis, out * WIDTH}))
-    return hvi_error_memory(err, "the credit problem");
+  HVI_TRY(hvi_new_arrays("the credit problem", err, {&c->weights, out}, {&c->solution, out},
+                         {&c->basis, out * WIDTH}));
   c->one.owned[1] = c->weights;
   c->eps = v->eps;
   c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;

@@ -3,7 +3,6 @@
 
 #include <hvi/performative.h>
 
-/* One kind of problem, known by its ops. */
 typedef struct hvi_performative_kind {
   const hvi_problem_ops *ops; /* beta and mu come from its sensitivity */
   /* Measures that it does not set are NaN. */

@@ -29,15 +29,13 @@ typedef struct linear_options {
 } linear_options;
 
 #define AT(member) .offset = offsetof(linear_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_performative_linear_options = {"performative-linear", sizeof(linear_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_performative_linear_options, "performative-linear", linear_options,
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.6", .help = "how strongly the targets answer: beta / mu"},
     {"n", HVI_SETTING_COUNT, AT(n), .range = "[2,500]", .fallback = "16", .help = "predictions, one for each fixed input"},
     {"hidden", HVI_SETTING_COUNT, AT(hidden), .range = "[1,10000]", .fallback = "64", .help = "units of the network's hidden layer"},
     {"kind", HVI_SETTING_CHOICE, AT(skew), .choices = "orthogonal|skew", .fallback = "orthogonal",
      .help = "of the matrix M; skew keeps F monotone for every eps"},
-    {0}}};
-/* clang-format on */
+    {0});
 
 /* Share of the identity that J J' is near to, at the start. */
 static const double kernel_scale = 0.5;
@@ -139,9 +137,9 @@ hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options 
   hvi_single_init(&l->one, &linear_ops, NULL, d, n, 0);
   *problem = &l->one.base;
   l->eps = v->eps;
-  HVI_OWN double *inputs = hvi_alloc_doubles(n * n);
-  if (!inputs || !hvi_alloc_arrays({&l->M, n * n}, {&l->b, n}, {&l->z, n}, {&l->theta0, d}))
-    return hvi_error_memory(err, "performative-linear");
+  HVI_NEW(double, inputs, (n * n), "performative-linear", err);
+  HVI_TRY(hvi_new_arrays("performative-linear", err, {&l->M, n * n}, {&l->b, n}, {&l->z, n},
+                         {&l->theta0, d}));
   l->one.owned[0] = l->M;
   l->one.base.solution = l->z;
   l->one.base.theta0 = l->theta0;

@@ -22,15 +22,13 @@ typedef struct mean_options {
 } mean_options;
 
 #define AT(member) .offset = offsetof(mean_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_performative_mean_options = {"performative-mean", sizeof(mean_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_performative_mean_options, "performative-mean", mean_options,
     {"mean", HVI_SETTING_REAL, AT(mean), .range = "[-1e6,1e6]", .fallback = "10", .help = "of the observations when theta is 0"},
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.9", .help = "how far the mean follows theta: beta / mu"},
     {"sigma", HVI_SETTING_REAL, AT(sigma), .range = "[0,1e6]", .fallback = "0.1", .help = "standard deviation of an observation"},
     {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[1,1e9]", .fallback = "1", .help = "observations of the first deployment"},
     {"growth", HVI_SETTING_REAL, AT(growth), .range = "[0,10]", .fallback = "0", .help = "the k-th deployment has batch * k^growth"},
-    {0}}};
-/* clang-format on */
+    {0});
 
 typedef struct mean {
   hvi_single one;

@@ -35,14 +35,12 @@ typedef struct rir_options {
 } rir_options;
 
 #define AT(member) .offset = offsetof(rir_options, member)
-/* clang-format off */
-const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), (const hvi_setting[]){
+HVI_TABLE(const hvi_setting_table hvi_credit_rir_options, "credit-rir", rir_options,
     {"delta", HVI_SETTING_REAL, AT(delta), .range = "[0.001,0.999]", .fallback = "0.7",
      .help = "least share that is resampled; the answer to the model is stronger when small"},
     {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic", .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
     {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357", .help = "synthetic records"},
-    {0}}};
-/* clang-format on */
+    {0});
 
 enum { WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN, DIM = HVI_RIR_DIM };
 enum { SECOND = HIDDEN * WIDTH, LAST = SECOND + HIDDEN }; /* where w and c stand in theta */
@@ -267,9 +265,8 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   hvi_single_init(&r->one, &rir_ops, &model_ops, DIM, n,
                   1 + n * (sizeof(pass) / sizeof(double)) + (n + 1) / 2);
   double *partners;
-  if (!hvi_alloc_arrays({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
-                        {&partners, (n + 1) / 2}))
-    return hvi_error_memory(err, "the resampling problem");
+  HVI_TRY(hvi_new_arrays("the resampling problem", err, {&r->labels, n}, {&r->weights, n},
+                         {&r->bounds, 2 * n}, {&r->lot, n}, {&partners, (n + 1) / 2}));
   r->one.owned[1] = r->labels;
   r->partners = (uint32_t *)(void *)partners;
   for (size_t i = 0; i < n; i++) {

@@ -149,8 +149,7 @@ const hvi_value *hvi_value_of(const hvi_problem *p) {
 }
 
 #define AT(member) .offset = offsetof(hvi_value_spec, member)
-/* clang-format off */
-static const hvi_setting settings[] = {
+HVI_ROWS(static const hvi_setting settings[],
     {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "[0,1)", .fallback = "0.99", .help = "discount"},
     {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[0,1e8]", .fallback = "1000",
      .help = "transitions of an outer step; of --data at random (0, or more than there are: all of them)"},
@@ -172,20 +171,10 @@ static const hvi_setting settings[] = {
      .choices = "identity|celu|sigmoid||tanh|relu|leaky_relu|gelu|softplus", 
      .help = "of the hidden layers: identity, celu, sigmoid, tanh, relu, leaky_relu, gelu or softplus"},
     {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[0,1024]", .help = "that share a batch; 0: one"},
-    {0},
-};
-/* clang-format on */
+    {0});
 _Static_assert(HVI_ACTIVATION_COUNT == 9 && HVI_SOFTMAX == 3, "the activations are those listed");
 
-static const hvi_setting_table table = {"value", sizeof(hvi_value_spec), settings};
-
-const hvi_setting_table *hvi_value_table(void) { return &table; }
-
-hvi_value_spec hvi_value_defaults(void) {
-  hvi_value_spec s = {.scale = 1.0};
-  hvi_setting_defaults(&table, &s);
-  return s;
-}
+HVI_SETTINGS(value, "value", hvi_value_spec, settings, .scale = 1.0)
 
 static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
   if (!isfinite(s->shift) || !isfinite(s->scale) || s->scale == 0.0)
@@ -268,9 +257,9 @@ static hvi_status make_numbers(hvi_value *v, uint64_t seed, hvi_error *err) {
   hvi_value_spec *s = &v->spec;
   const bool scales = s->center || s->spread;
   double *center = NULL, *inverse = NULL;
-  if (!hvi_alloc_arrays({&v->weights, v->rows}, {&v->theta0, v->one.base.model->dim},
-                        {&center, scales ? v->obs : 0}, {&inverse, scales ? v->obs : 0}))
-    return hvi_error_memory(err, "policy evaluation");
+  HVI_TRY(hvi_new_arrays("policy evaluation", err, {&v->weights, v->rows},
+                         {&v->theta0, v->one.base.model->dim}, {&center, scales ? v->obs : 0},
+                         {&inverse, scales ? v->obs : 0}));
   v->one.owned[0] = v->weights;
   for (size_t j = 0; scales && j < v->obs; j++) {
     center[j] = s->center ? s->center[j] : 0.0;

@@ -190,16 +190,13 @@ static void tdrc(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   corrected(s, p, sample, eta, 1.0, state, theta);
 }
 
-/* clang-format off */
-static const hvi_rule rules[] = {
+HVI_ROWS(static const hvi_rule rules[],
     {"td-target", "temporal differences against a target network that follows (--second-rate)",
      "td-target rules-of-networks", 2, 1, workspace_size, td_target, kept_size},
     {"residual-gradient", "descends the squared error of sampled transitions; another limit",
      "residual-gradient rules-of-networks", 2, 2, workspace_size, residual_gradient, kept_size},
     {"tdc", "temporal differences with gradient correction (--second-rate)", "tdc rules-of-networks", 3, 3, workspace_size, tdc, kept_size},
-    {"tdrc", "tdc with its second weights drawn to zero (--second-rate)", "tdrc rules-of-networks", 3, 3, workspace_size, tdrc, kept_size},
-};
-/* clang-format on */
+    {"tdrc", "tdc with its second weights drawn to zero (--second-rate)", "tdrc rules-of-networks", 3, 3, workspace_size, tdrc, kept_size});
 
 const hvi_rule *const *hvi_value_rules(void) {
   static const hvi_rule *const list[] = {&rules[0], &rules[1], &rules[2], &rules[3], NULL};
