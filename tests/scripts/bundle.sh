@@ -103,10 +103,10 @@ bits "$scratch/here/tiny/runs.csv" >"$scratch/want"
 
 # experiments FOLDER USER OUT: from MuJoCo to the page, without a gnuplot
 experiments() {
-  inside "$1" "$2" reproduce /tmp/tiny.yaml linear --out "$3"
+  inside "$1" "$2" reproduce /tmp/tiny.yaml pennies --out "$3"
   said 'gnuplot'
   bits "$root$3/tiny/runs.csv" | cmp -s - "$scratch/want" || fail "'$1': other bits than the build's"
-  [[ -s $root$3/linear/claims.json && -s $root$3/index.html ]] || fail "'$1': no results"
+  [[ -s $root$3/pennies/claims.json && -s $root$3/index.html ]] || fail "'$1': no results"
 }
 
 inside "/opt/$name" "" --version
