@@ -6,6 +6,15 @@ study=$HVI_SOURCE_DIR/tests/data/pennies.yaml
 
 # without_clocks FILE.csv: the columns but for the seconds
 without_clocks() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "seconds") s = i } { if (s) $s = ""; print }' "$1"; }
+# kill_at BYTES FILE: kills what was started last, once the file has as many; it may have come to the end before.
+kill_at() {
+  for _ in $(seq 1000); do
+    if [[ $(stat -c %s "$2" 2>/dev/null || echo 0) -ge $1 ]] || ! kill -0 $! 2>/dev/null; then break; fi
+    sleep 0.01
+  done
+  kill -9 $! 2>/dev/null || true
+  wait $! || true
+}
 same_study() {
   for file in whole/pennies/*.csv; do
     cmp -s <(without_clocks "$file") <(without_clocks "$1/pennies/${file##*/}") || fail "$1: ${file##*/} has other bits"
@@ -23,9 +32,7 @@ said err '^part 3 of 3 is finished: p.part-3-of-3$'
 refused 3 '^hvi: part 2 of 3 is missing: hvi reproduce .*pennies.yaml --out p -q --part 2/3$' merge p.part-*
 sed 's/quick: .*/quick: {iterations: 3000000}/' "$study" >long.yaml
 "$HVI" reproduce long.yaml --out p --part 2/3 -q &
-until [[ -e p.part-2-of-3/pennies/cells.partial ]]; do sleep 0.01; done
-kill -9 $!
-wait $! || true
+kill_at 1 p.part-2-of-3/pennies/cells.partial
 refused 3 '^hvi: part 2 of 3 is not finished: hvi reproduce .* --part 2/3 --resume$' merge p.part-*
 expect 0 reproduce "$study" --out p --part 2/3 -q --resume
 expect 0 merge p.part-* -q
@@ -110,9 +117,7 @@ ensemble=(solve rps --method lm --ensemble 20000 --json -q)
 expect 0 "${ensemble[@]}"
 grep -v seconds out >e.out
 "$HVI" "${ensemble[@]}" --checkpoint kept -j 1 >/dev/null &
-until [[ $(stat -c %s kept.partial 2>/dev/null || echo 0) -gt 100000 ]]; do sleep 0.01; done
-kill -9 $!
-wait $! || true
+kill_at 300000 kept.partial # a block is 258,064
 expect 0 "${ensemble[@]}" --checkpoint kept --resume
 grep -v seconds out | cmp -s - e.out || fail "another ensemble after a kill"
 [[ ! -e kept.partial ]] || fail "the journal stays"
