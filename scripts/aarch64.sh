@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The unit tests on aarch64: cross-compiled against Debian's own packages, which are unpacked into a folder and not
-# installed, and run under qemu. Usage: aarch64.sh BUILD
+# installed, and run under qemu. Usage: aarch64.sh BUILD [ARGUMENT OF CTEST]..., such as -R '^test_games$'
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
@@ -47,4 +47,4 @@ export QEMU_LD_PREFIX=$sysroot
 cmake --log-level=NOTICE -S "$root" -B "$build" -DCMAKE_TOOLCHAIN_FILE="$build/toolchain.cmake" -DHVI_GPU=OFF -DHVI_MUJOCO=OFF \
   -DHVI_TEST_LAUNCHER="qemu-aarch64-static;-L;$sysroot" ${HVI_LAUNCHER:+-DCMAKE_C_COMPILER_LAUNCHER=$HVI_LAUNCHER}
 cmake --build "$build" -j"$(nproc)" -- -k
-ctest --test-dir "$build" -L unit -j"$(nproc)" --output-on-failure
+ctest --test-dir "$build" -L unit -j"$(nproc)" --output-on-failure "${@:2}"
