@@ -41,7 +41,7 @@ rank_of() {
   local launcher process
   launcher=$(pgrep -P "$1") || return 0
   for process in $(pgrep -P "$launcher"); do
-    if { tr '\0' '\n' <"/proc/$process/environ"; } 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$process"; fi
+    if grep -zqx "OMPI_COMM_WORLD_RANK=$2" "/proc/$process/environ" 2>/dev/null; then echo "$process"; fi
   done
 }
 

@@ -53,20 +53,25 @@ cp "$HVI" bare/hvi
 ! HVI_MODULE_PATH='' mpirun -n 2 bare/hvi "${ensemble[@]}" >out 2>err || fail "two ranks without a module"
 said err '^hvi: no libhvi_mpi.so in '
 
+# rank_of JOB RANK: the process, if it has begun.
+rank_of() {
+  local process
+  for process in $(pgrep -P "$1"); do
+    if grep -zqx "OMPI_COMM_WORLD_RANK=$2" "/proc/$process/environ" 2>/dev/null; then echo "$process"; fi
+  done
+}
+
 # A rank that dies ends the job; --resume goes on from what the first one has.
-ensemble=(solve rps --method lm --ensemble 9000 --json -q)
+ensemble=(solve rps --method lm --ensemble 20000 --json -q)
 expect 0 "${ensemble[@]}"
 grep -v seconds out >e.out
 for victim in 1 0; do
   mpirun -n 2 "$HVI" "${ensemble[@]}" --checkpoint kept --fresh -j 1 >out 2>err &
   job=$!
-  for ((i = 0; i < 100; i++)); do
-    [[ $(stat -c %s kept.partial 2>/dev/null || echo 0) -lt 300000 ]] || break
-    sleep 0.05
-  done
-  for process in $(pgrep -P $job); do
-    if tr '\0' '\n' <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$victim"; then kill -9 "$process"; fi
-  done
+  process=''
+  while [[ -e /proc/$job && -z $process ]]; do process=$(rank_of $job $victim); done
+  while [[ -e /proc/$job && $(stat -c %s kept.partial 2>/dev/null || echo 0) -lt 300000 ]]; do sleep 0.02; done
+  kill -9 "$process"
   ! wait $job || fail "rank $victim is killed, and the job ends well"
   said err "process rank $victim .*signal 9"
   [[ $victim == 0 ]] || said err '^hvi: interrupted; --resume goes on from here'
