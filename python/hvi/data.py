@@ -282,6 +282,23 @@ def _step(env, action) -> tuple:
     return _answer(env.step(action), "observation reward terminated truncated info")
 
 
+def _observed(state, count: int = None) -> np.ndarray:
+    """A copy of an observation; of `count` environments side by side, a row for each."""
+    a = None if isinstance(state, dict) or (count and isinstance(state, tuple)) else np.array(state)
+    if a is None or a.dtype.kind not in "biuf":
+        raise InputError("the environment's observations are no arrays of numbers; Gymnasium's wrapper FlattenObservation "
+                         "makes them so")
+    return a
+
+
+def _acted(answer, count: int) -> np.ndarray:
+    """What the policy wants of `count` environments side by side."""
+    a = np.asarray(answer)
+    if a.shape[:1] != (count,):
+        raise InputError(f"the policy returned actions of shape {a.shape}, and must return one for each of {count} environments")
+    return a
+
+
 def _vector(env, policy, transitions: int, seed: int) -> list:
     """Rows of each sub-environment in order; what a step that only resets returns is no transition."""
     mode = str(getattr(env, "metadata", {}).get("autoreset_mode", "same_step")).lower()
@@ -289,8 +306,8 @@ def _vector(env, policy, transitions: int, seed: int) -> list:
     rows, fresh = [[] for _ in range(count)], np.zeros(count, bool)
     state = _reset(env, seed=seed)
     while total < transitions:
-        state = np.array(state)
-        action = np.asarray(policy(state))
+        state = _observed(state, count)
+        action = _acted(policy(state), count)
         after, reward, terminated, truncated, info = _step(env, action)
         ended, same = terminated | truncated, "same" in mode
         for k in np.flatnonzero(~fresh):
@@ -309,9 +326,9 @@ def _vector(env, policy, transitions: int, seed: int) -> list:
 def _single(env, policy, transitions: int, seed: int) -> list:
     rows, state = [], _reset(env, seed=seed)
     for _ in range(transitions):
-        action = policy(state)
+        row, action = [_observed(state)], policy(state)
         after, reward, terminated, truncated, _ = _step(env, action)
-        rows.append([np.array(x) for x in (state, action, reward, after, terminated, truncated)])
+        rows.append([*row, np.array(action), np.array(reward), _observed(after), np.array(terminated), np.array(truncated)])
         state = _reset(env) if terminated or truncated else after
     return rows
 
