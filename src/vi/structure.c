@@ -122,6 +122,9 @@ static hvi_status check_rest(const hvi_problem *p, hvi_error *err) {
   REFUSE_IF(!(p->eta >= 0.0 && isfinite(p->eta)), "eta = %g: a step size, or 0", p->eta);
   for (const hvi_rule *const *r = ops->rules; r && *r; r++)
     REFUSE_IF(!(*r)->name || !(*r)->state || !(*r)->step, "a rule lacks its name, state or step");
+  for (size_t i = 0; p->solution && i < p->model->out; i++)
+    REFUSE_IF(!isfinite(p->solution[i]), "solution %zu is %g: it must be finite", i + 1,
+              p->solution[i]);
   for (size_t k = 0; p->players && k < p->model->block_count; k++)
     REFUSE_IF(!p->players[k], "player %zu of %zu has no name", k + 1, p->model->block_count);
   return HVI_OK;

@@ -500,6 +500,7 @@ static void structural_faults_have_their_line(void **state) {
   WRONG((set.kind = HVI_SET_SUBSPACE, set.basis = zero), "a rank of 0 in 5 outputs");
   WRONG(p->weights = nan_weights, "weight 3 is nan: it must be positive");
   WRONG(p->weights = negative, "weight 5 is -1: it must be positive");
+  WRONG(p->solution = nan_weights, "solution 3 is nan: it must be finite");
   WRONG(p->weights = zero, "weight 1 is 0: it must be positive");
   WRONG(p->sample_bytes = 8, "sample_bytes is 8, and there is no draw");
   WRONG(po.draw = draw, "it draws samples, and sample_bytes is 0");
