@@ -8,6 +8,7 @@
 
 #include "base/blas.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "rl/policy.h"
 
 #include <hvi/plugin.h>
@@ -159,6 +160,11 @@ static hvi_problem *hvi_py_problem(void *handle, hvi_model *m) {
 
 static hvi_status hvi_py_code(const hvi_builtin **kind, const char *path, hvi_error *err) {
   return hvi_plugin_load(kind, path, err);
+}
+
+static hvi_status hvi_py_unknown(const char *where, const char *word, char **names,
+                                 hvi_error *err) {
+  return hvi_suggest_refuse(err, where, "argument", word, (const char *const *)names);
 }
 
 static hvi_status hvi_py_may_write(const char *path, const char *mark, hvi_error *err) {

@@ -44,6 +44,8 @@ static hvi_problem *hvi_py_problem(void *handle, hvi_model *m);
 
 /* The row of a shared library (plugin.h). */
 static hvi_status hvi_py_code(const hvi_builtin **kind, const char *path, hvi_error *err);
+/* Refuses a word that is none of the names, with the nearest one. */
+static hvi_status hvi_py_unknown(const char *where, const char *word, char **names, hvi_error *err);
 /* A file at path may be written: nothing is there, or what has the mark (NULL: whatever it is). */
 static hvi_status hvi_py_may_write(const char *path, const char *mark, hvi_error *err);
 /* A file of these bytes, whole or not at all. */

@@ -3,6 +3,7 @@ import importlib
 import math
 import operator
 import os
+import re
 import threading
 
 import numpy as np
@@ -236,6 +237,14 @@ def find(table, name: str):
     return None if row == ffi.NULL else row
 
 
+def known(where: str, given, words, *tables) -> None:
+    """Refuses a name that is neither one of the words nor a setting, with the nearest one."""
+    for name in given:
+        if not any(find(table, name) for table in tables):
+            names = [ffi.new("char[]", w.encode()) for w in (*words, *(text(r.name) for t in tables for r in rows(t)))]
+            call(lib.hvi_py_unknown, where.encode(), chars(name, "a name"), ffi.new("char *[]", [*names, ffi.NULL]))
+
+
 def put(table, settings, name: str, value):
     """Sets a member by name, in the library's words where it refuses."""
     call(lib.hvi_setting_set, table, settings, chars(name, "a name").rstrip(b"_"), chars(setting_text(value), name))
@@ -252,15 +261,19 @@ def get(row, settings):
     return ffi.cast(kinds[row.kind], at)[0] if row.kind in kinds else shown
 
 
-def describe(table, leave_out: str = "") -> str:
-    """The rows of a table for a docstring."""
+def help_of(row) -> str:
+    """The line about a setting; where it names options of the program, they are keywords here."""
+    return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), text(row.help))
+
+
+def document(function, leave_out: str, *tables) -> None:
+    """Puts the rows of tables at the end of a docstring."""
     lines, buffer = [], ffi.new("char[512]")
-    for row in rows(table):
-        if text(row.name) not in leave_out.split():
-            rule = text(lib.hvi_setting_rule(ffi.addressof(row), buffer, 512))
-            default = f" [{text(row.fallback)}]" if row.fallback != ffi.NULL else ""
-            lines.append(f"    {text(row.name)}: {text(row.help)}; {rule}{default}")
-    return "\n".join(lines)
+    for row in (r for table in tables for r in rows(table) if text(r.name) not in leave_out.split()):
+        rule = text(lib.hvi_setting_rule(ffi.addressof(row), buffer, 512))
+        default = f" [{text(row.fallback)}]" if row.fallback != ffi.NULL else ""
+        lines.append(f"        {text(row.name)}: {help_of(row)}; {rule}{default}")
+    function.__doc__ = "\n".join((function.__doc__.rstrip(), *lines, ""))
 
 
 def settings_of(name: str) -> list:
@@ -271,7 +284,7 @@ def settings_of(name: str) -> list:
         known.append(text(table.name))
         if known[-1] == name:
             return [Fields(name=text(r.name), rule=text(lib.hvi_setting_rule(ffi.addressof(r), buffer, 512)),
-                           default=text(r.fallback), help=text(r.help), used_by=text(r.used_by)) for r in rows(table)]
+                           default=text(r.fallback), help=help_of(r), used_by=text(r.used_by)) for r in rows(table)]
         index += 1
     raise ArgumentError(f"there is no table '{name}'; there are {', '.join(known)}")
 

@@ -4,8 +4,8 @@ import tempfile
 
 import numpy as np
 
-from ._core import ArgumentError, Fields, InputError, Result, axes, call, chars, check, describe, ffi, find, get, lib
-from ._core import may_write, numbers, own, path_of, pointer, put, stops, text, vector, whole
+from ._core import ArgumentError, Fields, InputError, Result, axes, call, chars, check, document, ffi, find, get
+from ._core import known, lib, may_write, numbers, own, path_of, pointer, put, stops, text, vector, whole
 from .data import COLUMNS, collect, dataset
 from ._solve import SLICE, TABLE, apply_method, settings_fields, take
 
@@ -247,6 +247,7 @@ def evaluate(*, data=None, obs=None, reward=None, next_obs=None, terminated=None
         raise ArgumentError("policy goes with env, and gap with data")
     if callback is not None and not callable(callback):
         raise ArgumentError(f"callback must be a function of a row, not {callback!r}")
+    known("evaluate", settings, evaluate.__kwdefaults__, VALUE, EVALUATION, TABLE)
     made = _Spec(method, steps, not built_in, settings)
     spec, batch = made.spec, made.spec.value.batch
     threads = whole(threads, "threads") or os.cpu_count()
@@ -346,5 +347,5 @@ def _rebuild(parts: Fields, theta=None) -> Value:
     return Value(p, np.empty(p.model.dim) if theta is None else theta.copy(), network, spec.gamma, p)
 
 
-evaluate.__doc__ += "\n".join((describe(VALUE, "draw threads"), describe(EVALUATION), describe(
-    TABLE, "iters tol max_evals stall_window growth_bound alternating trace_decay error_alpha error_angle seed")))
+document(evaluate, "draw threads iters tol max_evals stall_window growth_bound alternating trace_decay error_alpha error_angle "
+         "seed", VALUE, EVALUATION, TABLE)

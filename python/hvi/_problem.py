@@ -6,9 +6,9 @@ import os
 import numpy as np
 
 from . import _hvi
-from ._core import ArgumentError, Fields, Frame, InputError, OutOfMemory, Result, call, chars, describe, doubles, ffi
+from ._core import ArgumentError, Fields, Frame, InputError, OutOfMemory, Result, call, chars, document, doubles
 from ._core import check as raise_for
-from ._core import lib, numbers, on_error, path_of, pointer, put, setting_text, text, vector, whole
+from ._core import ffi, html, known, lib, numbers, on_error, path_of, pointer, put, setting_text, text, vector, whole
 
 
 class AnyProblem:
@@ -43,7 +43,8 @@ class AnyProblem:
         return None if self._c.theta0 == ffi.NULL else vector(self._c.theta0, self.dim)
 
     def __repr__(self):
-        return f"<hvi problem {self.name}: {self.dim} parameters, {self.out} outputs, {self._c.model.block_count} blocks>"
+        counts = [(self.dim, "parameter"), (self.out, "output"), (self._c.model.block_count, "player")]
+        return f"<hvi problem {self.name}: {', '.join(f'{n} {word}' + 's' * (n != 1) for n, word in counts)}>"
 
 
 def _code(path: str):
@@ -204,8 +205,8 @@ class Problem(AnyProblem):
     def _set_players(self, c, players) -> None:
         if players is None:
             return
-        if len(players) != len(self._models):
-            raise InputError(f"there are {len(self._models)} players, and {len(players)} names")
+        if isinstance(players, str) or len(players) != len(self._models):
+            raise InputError(f"players must be a list of names, one for each of {len(self._models)}, not {players!r}")
         names = [ffi.new("char[]", chars(str(p), "the name of a player")) for p in players]
         self._keep += [names, ffi.new("char *[]", names)]
         c.players = ffi.cast("const char *const *", self._keep[-1])
@@ -296,6 +297,9 @@ class Check(Result):
         marks = [f"{t.verdict:<8}{t.name:<12}{t.text or t.what}" for t in self.tests]
         return "\n".join([*marks, super().__repr__()])
 
+    def _repr_html_(self):
+        return super()._repr_html_() + html("tests", [(t.name, f"{t.verdict}: {t.text or t.what}") for t in self.tests])
+
 
 _KINDS = ("unknown", "not monotone", "monotone", "strongly monotone")
 
@@ -307,8 +311,9 @@ def check(source, *, options: dict = None, seed: int = 1, instance: int = 0, **s
     report, with its one line in `tests`.
     Settings:
     """
-    p = problem(source, options=options, seed=seed, instance=instance)
     s, table = ffi.new("hvi_check_settings *", lib.hvi_check_defaults()), lib.hvi_check_table()
+    known("check", settings, check.__kwdefaults__, table)
+    p = problem(source, options=options, seed=seed, instance=instance)
     s.seed = whole(seed, "seed")
     for name, value in settings.items():
         put(table, s, name, value)
@@ -332,4 +337,4 @@ def check(source, *, options: dict = None, seed: int = 1, instance: int = 0, **s
                  outputs=p.out, players=players, operator=operator, solution_known=p._c.solution != ffi.NULL, tests=tests)
 
 
-check.__doc__ += describe(lib.hvi_check_table(), "seed")
+document(check, "seed", lib.hvi_check_table())

@@ -5,7 +5,10 @@ import signal
 import subprocess
 from pathlib import Path
 
-from ._core import Error, Fields, Result, SystemFailure, html
+from ._core import ArgumentError, Error, Fields, InputError, Result, SystemFailure, html
+
+
+_ERRORS = {2: ArgumentError, 3: InputError, 5: SystemFailure}  # by the program's exit codes
 
 
 def program() -> str:
@@ -44,7 +47,7 @@ def _run(words: list) -> str:
             p.communicate()
             raise
     if p.returncode != 0:
-        raise Error((err.strip() or f"the program ended with {p.returncode}").removeprefix("hvi: "))
+        raise _ERRORS.get(p.returncode, Error)((err.strip() or f"the program ended with {p.returncode}").removeprefix("hvi: "))
     return out
 
 

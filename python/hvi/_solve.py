@@ -4,8 +4,8 @@ import struct
 
 import numpy as np
 
-from ._core import ArgumentError, Fields, Frame, OutOfMemory, Result, axes, call, chars, check, describe, doubles, ffi
-from ._core import find, get, lib, on_error, own, pointer, put, rows, stops, text, vector, whole
+from ._core import ArgumentError, Fields, Frame, OutOfMemory, Result, axes, call, chars, check, document, doubles
+from ._core import ffi, find, get, known, lib, on_error, own, pointer, put, rows, stops, text, vector, whole
 from ._problem import problem as make_problem
 
 SLICE = 0.05  # seconds between two looks at signals
@@ -48,7 +48,8 @@ def take(s, asked, method: str, names) -> None:
 class Setup:
     """A problem and the settings in force for it."""
 
-    def __init__(self, source, method: str, options, seed: int, instance: int, theta0, precision, settings: dict):
+    def __init__(self, asker, source, method: str, options, seed: int, instance: int, theta0, precision, settings: dict):
+        known(asker.__name__, settings, asker.__kwdefaults__, TABLE)
         self.s, asked = (ffi.new("hvi_settings *", lib.hvi_settings_defaults()) for _ in range(2))
         s, self.method, self.seed = self.s, method, whole(seed, "seed")
         s.seed = self.seed
@@ -214,7 +215,7 @@ def solve(problem, method: str = "auto", *, seed: int = 1, instance: int = 0, op
 
     Settings, as the program has them (lambda_ stands for lambda, None for 'none'):
     """
-    setup = Setup(problem, method, options, seed, instance, theta0, precision, settings)
+    setup = Setup(solve, problem, method, options, seed, instance, theta0, precision, settings)
     p, m = setup.problem, setup.problem._c.model
     solver, watch = _run(setup, trace, callback)
     info, judge = lib.hvi_solver_info(solver), ffi.new("hvi_certificate *")
@@ -262,7 +263,7 @@ def inspect(problem, method: str = "auto", *, steps: int = None, seed: int = 1, 
 
     steps: outer steps of the run (1000, or iters). Everything else is as in hvi.solve, Ctrl-C among it.
     """
-    setup = Setup(problem, method, options, seed, instance, theta0, precision, settings)
+    setup = Setup(inspect, problem, method, options, seed, instance, theta0, precision, settings)
     p, i = setup.problem, ffi.new("hvi_inspection *")
     if steps is None:
         steps = setup.s.max_outer if "iters" in settings and setup.s.max_outer else 1000
@@ -290,4 +291,4 @@ def inspect(problem, method: str = "auto", *, steps: int = None, seed: int = 1, 
         run=run, variants=variants, settings=setup.fields(i.eta))
 
 
-solve.__doc__ += describe(TABLE, "seed")
+document(solve, "seed", TABLE)

@@ -100,6 +100,22 @@ class Older:
         return np.zeros(1), 0.0, False, {}
 
 
+class Parts(Walk):
+    """Its observations are dictionaries."""
+
+    def reset(self, seed=None):
+        return {"x": np.zeros(1)}, {}
+
+
+class Pair(Older):
+    """Two environments side by side."""
+
+    num_envs, metadata = 2, {"autoreset_mode": "NEXT_STEP"}
+
+    def reset(self, seed=None):
+        return np.zeros((2, 1)), {}
+
+
 def test_python_environment():
     rng = np.random.default_rng(3)
     r = hvi.evaluate(env=Walk(), policy=lambda obs: rng.uniform(-0.3, 0.3, 1), transitions=4000, steps=30, batch=1000,
@@ -118,7 +134,7 @@ def arrays(n=200):
     (dict(reward=np.zeros(7)), "the arrays"), (dict(next_obs=np.zeros((200, 4))), "next_obs"),
     (dict(obs=np.full((200, 3), np.nan)), "must be finite"), (dict(terminated=None), "no tensor 'terminated'"),
     (dict(reward=["a"] * 200), "'reward' has type"), (dict(gamma=1.5), "gamma: must be"),
-    (dict(hiden=[3]), "unknown key 'hiden'"), (dict(method="auto"), "adamw"), (dict(method="nope"), "unknown method"),
+    (dict(hiden=[3]), "evaluate: unknown argument 'hiden'; did you mean 'hidden'?"), (dict(method="auto"), "adamw"), (dict(method="nope"), "unknown method"),
     (dict(lambda_=0.5), "needs batch 0"), (dict(env="lqr"), "and not both"), (dict(testset=(np.zeros((3, 3)), np.zeros(2))), "a test set"),
     (dict(testset=(np.zeros((3, 3)), [1, np.nan, 2])), "finite numbers"), (dict(testset=3), "a test set is a file"),
     (dict(testset=(np.zeros((3, 3)), np.zeros(3), -1.0)), "standard errors of 0 or more"), (dict(testset={"obs": 1}), "a test set is"),
@@ -139,6 +155,7 @@ def test_other_bad_calls(tmp_path):
     with pytest.raises(hvi.Error, match="policy must be a function"):
         hvi.evaluate(env=Walk())
     for given, line in ((dict(env=3, policy=abs), "Gymnasium's reset and step"), (dict(env=Older(), policy=abs), "older ones do not"),
+                        (dict(env=Parts(), policy=abs), "FlattenObservation"), (dict(env=Pair(), policy=lambda obs: 0.0), "one for each of 2"),
                         (dict(env="lqr", policy=abs), "'default' or a file"), (dict(data=[1]), "not of type list"),
                         (dict(env="lqr", policy="default", batch=0), "batch 0"), (dict(env=Walk(), policy=abs, transitions=0), "from 1"),
                         (dict(env="lqr", policy="default", gap=True), "gap with data"), (dict(env="lqr", policy="default", steps=0), "from 1")):

@@ -1,5 +1,6 @@
 """Problems of Python callables: solved, checked, and what wrong ones give."""
 import gc
+import math
 import os
 import signal
 import threading
@@ -89,11 +90,14 @@ def test_wrong_shape():
         hvi.solve(hvi.Problem(**pieces(vjp=lambda t, u: np.eye(2))), method="gd")
     for changed, line in ((dict(solution=[1]), "solution has shape"), (dict(vjp=None), "vjp must be callable"),
                           (dict(sets="ball"), "a set is None"), (dict(weights=np.ones((2, 2))), "weights has shape"),
-                          (dict(theta0=np.ones((2, 2))), "theta0 has shape"), (dict(players=["a", "b"]), "1 players"),
+                          (dict(theta0=np.ones((2, 2))), "theta0 has shape"), (dict(players=["a", "b"]), "one for each of 1"),
                           (dict(F=3), "F must be callable"), (dict(eta="a"), "eta has type"), (dict(g=[np.tanh]), "lists of one"),
-                          (dict(sets=([1, 2, 3], 4)), "a bound has shape"), (dict(sets=("a", "b")), "a bound has type")):
+                          (dict(sets=([1, 2, 3], 4)), "a bound has shape"), (dict(sets=("a", "b")), "a bound has type"),
+                          (dict(players="a"), "must be a list of names")):
         with pytest.raises(hvi.InputError, match=line):
             hvi.Problem(**pieces(**changed))
+    with pytest.raises(hvi.ArgumentError, match="solution 2 is nan"):
+        hvi.Problem(**pieces(solution=[0.1, math.nan]))
 
 
 @pytest.mark.parametrize("answer, line", [

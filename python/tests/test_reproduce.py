@@ -31,7 +31,7 @@ def test_refusals(monkeypatch):
 def test_unknown_experiment(tmp_path):
     if not os.environ.get("HVI_PROGRAM"):
         pytest.skip("HVI_PROGRAM names no program")
-    with pytest.raises(hvi.Error, match="unknown experiment 'nonsense'"):
+    with pytest.raises(hvi.InputError, match="unknown experiment 'nonsense'"):
         hvi.reproduce("nonsense", out=tmp_path / "out")
 
 

@@ -182,7 +182,8 @@ def test_callback_raises():
 @pytest.mark.parametrize("arguments, kind, line", [
     (dict(problem="penies"), hvi.InputError, "unknown problem 'penies'; did you mean 'pennies'?"),
     (dict(problem="pennies", inner=-1), hvi.InputError, "inner: must be a whole number from 1 to 1e12, not '-1'"),
-    (dict(problem="pennies", iner=1), hvi.InputError, "solver: unknown key 'iner'; did you mean 'inner'?"),
+    (dict(problem="pennies", iner=1), hvi.InputError, "solve: unknown argument 'iner'; did you mean 'inner'?"),
+    (dict(problem="pennies", calback=print), hvi.InputError, "solve: unknown argument 'calback'; did you mean 'callback'?"),
     (dict(problem="pennies", eta=math.nan), hvi.InputError, "eta: must be"),
     (dict(problem="pennies", method="gd", momentum=0.5), hvi.ArgumentError, "method gd does not use momentum; it is for momentum"),
     (dict(problem="pennies", method="phgd", inner=5), hvi.ArgumentError, "method phgd fixes inner at 1"),
@@ -224,6 +225,12 @@ def test_bad_input(arguments, kind, line):
     assert line in str(e.value) and isinstance(e.value, hvi.Error)
 
 
+@pytest.mark.parametrize("function", [hvi.inspect, hvi.check])
+def test_wrong_names(function):
+    with pytest.raises(hvi.InputError, match="unknown argument 'sed'; did you mean 'seed'"):
+        function("pennies", sed=2)
+
+
 def interrupt_after(seconds):
     def press():
         time.sleep(seconds)
@@ -260,6 +267,9 @@ def test_threads_give_the_same_bits():
 def test_shows():
     r = hvi.solve("pennies")
     assert "converged" in repr(r) and "<table" in r._repr_html_() and "<table" in hvi.inspect("pennies")._repr_html_()
+    check = hvi.check("pennies")
+    assert all(t.name in check._repr_html_() for t in check.tests) and "2 parameters, 2 outputs, 2 players" in repr(hvi.problem("pennies"))
+    assert "--" not in hvi.solve.__doc__ and len({len(x) - len(x.lstrip()) for x in hvi.solve.__doc__.splitlines() if "; a " in x}) == 1
     assert "inner_lr" in hvi.solve.__doc__ and "a number above 0" in hvi.solve.__doc__
     assert {row.name for row in hvi.settings_of("solver")} >= {"inner", "eta", "tol"}
     assert "gd" in hvi.methods() and "pennies" in hvi.problems()
