@@ -129,8 +129,9 @@ bool hvi_cell_tick(const hvi_cell *c, double share) {
   w->done = share * w->cost;
   const double all = s->total > 0 ? fmin(s->done / s->total, 1) : 1;
   w->stopped = w->stopped || s->study->stopped || !hvi_study_progress(s->study, w->name, all);
+  const bool stopped = w->stopped; /* a cell's threads share its watch */
   pthread_mutex_unlock(&s->lock);
-  return !w->stopped;
+  return !stopped;
 }
 
 static hvi_status pack(hvi_bytes *bytes, const hvi_cell *c, const hvi_rows *rows, hvi_error *err) {
