@@ -55,5 +55,5 @@ class Wheel(bdist_wheel):
         super().finalize_options()
 
 
-setup(version=version(), packages=["hvi"], cffi_modules=["hvi_build.py:ffibuilder"], zip_safe=False,
+setup(version=version(), packages=["hvi"], scripts=["bin/hvi"], cffi_modules=["hvi_build.py:ffibuilder"], zip_safe=False,
       cmdclass={"build_py": Build, "bdist_wheel": Wheel, "build_ext": build_ext})

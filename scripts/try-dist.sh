@@ -159,7 +159,7 @@ try_wheel() {
     inside "apt-get update -qq; $install python3-venv; python3 -m venv /opt/venv; /opt/venv/bin/pip install --quiet /dist/*.whl"
   try wheel "hvi.solve(\"pennies\"), and the program that it carries" \
     inside "cd /tmp; /opt/venv/bin/python -c 'import hvi; r = hvi.solve(\"pennies\"); print(r); assert hvi.__version__ == \"$version\" and r.converged'
-      \$(/opt/venv/bin/python -c 'import hvi; print(hvi.program())') $solves"
+      \$(/opt/venv/bin/python -c 'import hvi; print(hvi.program())') $solves; /opt/venv/bin/hvi $solves"
   gone
 }
 

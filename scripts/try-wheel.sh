@@ -23,7 +23,9 @@ import cffi, numpy, platform, hvi
 print("Python", platform.python_version(), "NumPy", numpy.__version__, "cffi", cffi.__version__, "hvi", hvi.__version__)
 print(hvi.solve("pennies", method="gd", inner=10))
 END
+venv/bin/hvi --version
+venv/bin/hvi solve pennies --quiet | grep -q '^status *converged'
 # nothing but glibc and what the package carries
 ldd "$(dirname "$program")/../../"_hvi*.so "$program" | awk '$2 == "=>" && $3 !~ /site-packages/ { print $1 }' | sort -u
-HVI_PROGRAM=$program HVI_SOURCE_DIR=$source MPLBACKEND=Agg venv/bin/python -m pytest -q -p no:cacheprovider tests
+HVI_PROGRAM=$program HVI_SOURCE_DIR=$source MPLBACKEND=Agg venv/bin/python -m pytest -q -rs -p no:cacheprovider tests
 echo "${wheel##*/}: $(stat -c %s "$wheel") bytes, installed and tried"

@@ -108,7 +108,8 @@ def parser() -> Parser:
     text = argparse.RawDescriptionHelpFormatter
     codes = "exit codes: 0 done, 2 wrong command line, 3 bad input, 5 the system refused or a package is missing, 130 Ctrl-C"
     top = Parser(prog="python -m hvi", formatter_class=text, description=__doc__, epilog="examples:\n" + "\n".join(
-        f"  {line}" for _, _, example in VERBS.values() for line in example.splitlines()[:1]) + f"\n\n{codes}")
+        f"  {line}" for _, _, example in VERBS.values() for line in example.splitlines() if line.startswith("python"))
+        + f"\n\n{codes}")
     top.add_argument("--version", action="version", version=f"hvi {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="COMMAND", required=True)
     made = {name: verbs.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".", formatter_class=text,

@@ -333,7 +333,7 @@ class Result:
 
 def axes(ax):
     """Matplotlib's axes, or new ones."""
-    return ax if ax is not None else need("matplotlib.pyplot", "matplotlib", "plots are").subplots()[1]
+    return ax if ax is not None else need("matplotlib.pyplot", "matplotlib", "plots are made").subplots()[1]
 
 
 # Other people's packages, and files.
@@ -346,7 +346,7 @@ def need(module: str, package: str, what: str):
     except ImportError as e:
         if e.name and e.name.split(".")[0] != module.split(".")[0]:
             raise MissingPackage(f"{package} cannot be imported: {e}") from e
-        raise MissingPackage(f"{what} made with {package}, which is not installed: pip install {package}") from None
+        raise MissingPackage(f"{what} with {package}, which is not installed: pip install {package}") from None
 
 
 def may_write(path, mark: str, force: bool = False) -> None:

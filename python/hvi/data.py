@@ -110,7 +110,7 @@ def save(path, data: dict, *, force: bool = False, **notes) -> str:
 
 def _open(path):
     """An HDF5 file for reading; what cannot be opened is told in one line."""
-    h5py = need("h5py", "h5py", "HDF5 files are")
+    h5py = need("h5py", "h5py", "HDF5 files are read")
     if not os.path.exists(path):
         raise SystemFailure(f"cannot open '{path}': No such file or directory")
     try:

@@ -103,7 +103,7 @@ def _open(source):
 
 def model(source):
     """The ONNX model of a value function or of a policy: a file, or what hvi.evaluate, load_value or load_policy gave."""
-    onnx = need("onnx", "onnx", "ONNX files are")
+    onnx = need("onnx", "onnx", "ONNX files are written")
     source = _open(source)
     graph = _Graph(onnx)
     if isinstance(source, Value):
@@ -120,6 +120,6 @@ def export(source, path, *, force: bool = False) -> None:
 
 def output_of(path) -> str:
     """What the output of an ONNX file is called, with its shape."""
-    out = need("onnx", "onnx", "ONNX files are").load(os.fspath(path)).graph.output[0]
+    out = need("onnx", "onnx", "ONNX files are read").load(os.fspath(path)).graph.output[0]
     shape = "".join(f"[{d.dim_param or d.dim_value}]" for d in out.type.tensor_type.shape.dim)
     return f"{out.name} {shape}"

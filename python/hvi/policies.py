@@ -103,7 +103,7 @@ def _range(low, high) -> dict:
 
 def _sb3(path: str) -> tuple:
     """A model of Stable-Baselines3: its policy's parameters, the activation, the range of actions."""
-    saved = need("stable_baselines3.common.save_util", "stable-baselines3", "its checkpoints are read, and conversions are")
+    saved = need("stable_baselines3.common.save_util", "stable-baselines3", "checkpoints of Stable-Baselines3 are read")
     data, parameters, _ = saved.load_from_zip_file(path, device="cpu")
     state = (parameters or {}).get("policy")
     if state is None:
@@ -122,7 +122,7 @@ def _sb3(path: str) -> tuple:
 
 
 def _load(path: str, source=None):
-    torch = need("torch", "torch", "checkpoints of PyTorch are read, and conversions are")
+    torch = need("torch", "torch", "checkpoints of PyTorch are read")
     try:
         return torch.load(source or path, map_location="cpu", weights_only=True)
     except Exception as e:
@@ -194,7 +194,7 @@ def _d3rlpy_state(path: str, state: dict, activation: str, squashed: bool, deter
 
 def _d3rlpy(path: str, deterministic: bool) -> tuple:
     """A model.d3: built anew by d3rlpy, whose modules say what they are."""
-    d3rlpy = need("d3rlpy", "d3rlpy", "its checkpoints are read, and conversions are")
+    d3rlpy = need("d3rlpy", "d3rlpy", "checkpoints of d3rlpy are read")
     algo = d3rlpy.load_learnable(path, device="cpu")
     policy = getattr(algo.impl, "policy", None)
     if type(policy).__name__ not in ("NormalPolicy", "DeterministicPolicy"):

@@ -65,7 +65,7 @@ def _files(folder) -> list:
 
 def _written(folder) -> tuple:
     """The last step in our event files of a folder, and its numbers; (-1, {}) where there are none."""
-    loader = need("tensorboard.backend.event_processing.event_file_loader", "tensorboard", "event files are")
+    loader = need("tensorboard.backend.event_processing.event_file_loader", "tensorboard", "event files are written")
     last, found = -1, {}
     for path in _files(folder):
         for event in loader.EventFileLoader(str(path)).Load():
@@ -81,7 +81,7 @@ class Writer:
     """Event files of a folder, that go on after what is there already."""
 
     def __init__(self, folder, force: bool = False):
-        writer = need("tensorboard.summary.writer.event_file_writer", "tensorboard", "event files are")
+        writer = need("tensorboard.summary.writer.event_file_writer", "tensorboard", "event files are written")
         folder = os.fspath(folder)
         if os.path.exists(folder) and not os.path.isdir(folder):
             raise SystemFailure(f"'{folder}' is no folder")
@@ -107,8 +107,8 @@ class Writer:
         """The scalars of a line; lines up to the last step that is there are passed over."""
         if step_of(row) <= self.last:
             return
-        proto = need("tensorboard.compat.proto.event_pb2", "tensorboard", "event files are")
-        summary = need("tensorboard.compat.proto.summary_pb2", "tensorboard", "event files are").Summary
+        proto = need("tensorboard.compat.proto.event_pb2", "tensorboard", "event files are written")
+        summary = need("tensorboard.compat.proto.summary_pb2", "tensorboard", "event files are written").Summary
         if self.start is None:
             self.start = time.time() - _seconds(row)
         values = [summary.Value(tag=k, simple_value=x) for k, x in scalars(row).items()]
