@@ -332,8 +332,11 @@ class Result:
 
 
 def axes(ax):
-    """Matplotlib's axes, or new ones."""
-    return ax if ax is not None else need("matplotlib.pyplot", "matplotlib", "plots are made").subplots()[1]
+    """Matplotlib's axes, or new ones, with outer steps along them, which are whole."""
+    ax = ax if ax is not None else need("matplotlib.pyplot", "matplotlib", "plots are made").subplots()[1]
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("outer steps")
+    return ax
 
 
 # Other people's packages, and files.

@@ -129,7 +129,6 @@ class Evaluation(Result):
         ax, t = axes(ax), self.trace
         column = column or next((c for c in ("error", "gap", "loss") if np.isfinite(t[c]).any()), "loss")
         ax.semilogy(t["outer"], t[column], label=column)
-        ax.set_xlabel("outer steps")
         ax.legend()
         return ax
 

@@ -145,7 +145,6 @@ class Solution(Result):
             y = self.trace[name]
             if np.isfinite(y).any():
                 ax.semilogy(self.trace["outer"], y, label=name)
-        ax.set_xlabel("outer steps")
         ax.set_title(f"{self.problem}, method {self.method}")
         ax.legend()
         return ax
