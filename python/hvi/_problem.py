@@ -20,6 +20,9 @@ class AnyProblem:
         self._c = ffi.gc(c, lib.hvi_problem_free)
         self.name, self._about = name, about
 
+    def __reduce__(self):
+        raise TypeError("a problem is neither pickled nor copied; it is constant, and is made anew where another process needs it")
+
     @property
     def dim(self) -> int:
         """Number of parameters."""

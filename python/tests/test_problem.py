@@ -1,7 +1,9 @@
 """Problems of Python callables: solved, checked, and what wrong ones give."""
+import copy
 import gc
 import math
 import os
+import pickle
 import signal
 import threading
 import time
@@ -80,6 +82,12 @@ def test_wrong_derivative_is_found():
     report = p.check()
     assert not report.passed and any(t.name == "vjp" and t.verdict == "failed" and t.text for t in report.tests)
     assert "vjp" in repr(report)
+
+
+@pytest.mark.parametrize("way", [pickle.dumps, copy.deepcopy])
+def test_problems_are_not_pickled(way):
+    with pytest.raises(TypeError, match="made anew"):
+        way(hvi.problem("pennies"))
 
 
 def test_wrong_shape():
