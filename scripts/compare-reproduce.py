@@ -14,7 +14,7 @@ import re
 import sys
 
 CLOCKS = re.compile(r"seconds|milliseconds|^ns_|ratio_to_gda|_ns$")
-CLOCK_FILES = re.compile(r"seconds[^/]*\.csv$")
+CLOCK_FILES = re.compile(r"(seconds|clocks)[^/]*\.csv$")
 
 
 def rows_of(path):
