@@ -8,7 +8,7 @@
 /* Networks 27-256x..-1, batches of 1,000 each. */
 typedef struct gpu_row {
   size_t hidden, seeds;
-  const char *precision;
+  char precision[16];
   hvi_device_times us; /* of one step of all of them */
 } gpu_row;
 
