@@ -123,20 +123,15 @@ void openblas_read_env(void) {
 extern void __gcov_dump(void) __attribute__((weak));
 
 /* Leaves at once: what was printed has arrived, and what was written is on the disk. A normal exit
- * would run the shutdown of libraries, which may wait for threads of theirs. Sanitizers report on the
- * normal path. */
+ * would run the shutdown of libraries, which may wait for threads of theirs. */
 _Noreturn static void leave(int code) {
-#if defined(HVI_NORMAL_EXIT)
-  exit(code);
-#else
   fflush(stderr);
   if (__gcov_dump) __gcov_dump();
   _exit(code);
-#endif
 }
 
 /* Where its buffer cannot grow, Jansson (2.14, lex_scan_string) loses letters and writes beyond it. So
- * without memory for JSON the program ends here. */
+ * without memory for JSON the program ends here, while other threads may compute. */
 static void *json_memory(size_t size) {
   void *p = malloc(size);
   if (!p) leave(hvi_complain(HVI_EXIT_SYSTEM, "out of memory for JSON"));
@@ -151,5 +146,10 @@ int main(int argc, char **argv) {
   int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : hvi_share_open(argc, argv);
   if (!code) code = dispatch(argc, argv);
   code = hvi_share_close(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : code);
-  leave(close_stdout(hvi_signals_exit(code)));
+  code = close_stdout(hvi_signals_exit(code));
+#if defined(HVI_NORMAL_EXIT)
+  return code; /* sanitizers report on the normal path */
+#else
+  leave(code);
+#endif
 }
