@@ -113,7 +113,7 @@ static hvi_status check_problem(const hvi_study *study, const hvi_part *p, hvi_e
 
 /* Figures of the kind are for files that are split as the kind has it: others have their own. */
 static hvi_status check_figures(hvi_study *study, hvi_error *err) {
-  const hvi_status status = hvi_study_draw(study, study->default_figures ? NULL : err);
+  const hvi_status status = hvi_study_draw(study, err);
   if (!study->default_figures || status != HVI_ERROR_INPUT) return status;
   study->figures = NULL;
   return HVI_OK;
