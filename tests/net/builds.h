@@ -46,6 +46,13 @@ static inline number *random_numbers(size_t n, uint64_t index) {
   return x;
 }
 
+/* Whether a long double has digits to judge a number by when the program runs: valgrind computes it as a
+ * double. */
+static inline bool has_exact(void) {
+  const volatile long double one = 1.0L, unit = (long double)UNIT / 64.0L;
+  return one + unit > one;
+}
+
 /* Units in the last place of a number between y and the exact value. */
 static inline double ulps(number y, long double exact) {
   if (fabsl(exact) > (long double)LARGEST * (1.0L + (long double)UNIT / 2.0L))
