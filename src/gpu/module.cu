@@ -65,9 +65,12 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
                          "the GPU has compute capability %d.%d; 8.0 or more is needed", d->major,
                          d->minor);
   GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
-  if (d->major == 9) GPU_TRY(hvi_gpu_allow_passes(), "its kernels");
-  if (d->major == 9) GPU_TRY(hvi_gpu_allow_gradients(), "its kernels");
-  if (d->major != 9) d->precision = HVI_DEVICE_FP32; /* halves are for Hopper's tensor cores */
+  if (d->major == 9) {
+    GPU_TRY(hvi_gpu_allow_passes(), "its kernels");
+    GPU_TRY(hvi_gpu_allow_gradients(), "its kernels");
+  } else {
+    d->precision = HVI_DEVICE_FP32; /* halves are for Hopper's tensor cores */
+  }
   GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
   GPU_TRY(cudaEventCreate(&d->begun), "a clock");
   GPU_TRY(cudaEventCreate(&d->ended), "a clock");

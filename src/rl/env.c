@@ -5,16 +5,24 @@
 #include "base/module.h"
 #include "rl/env_kinds.h"
 
-static hvi_status new_on_mujoco(hvi_env **env, const char *name, hvi_error *err) {
+static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *name,
+                              hvi_error *err) {
   const hvi_module *module = NULL;
   hvi_error why = {HVI_OK, ""};
   const hvi_status status = hvi_module_open(&module, "mujoco", &why);
-  if (!status) return ((const hvi_mujoco_functions *)module->functions)->env_new(env, name, err);
+  *mujoco = module ? module->functions : NULL;
+  if (!status) return HVI_OK;
   return hvi_error_set(
       err, status,
       "environment '%s' needs MuJoCo (Debian: hvi-mujoco, or libmujoco-dev and a new build): "
       "%s",
       name, why.text);
+}
+
+static hvi_status new_on_mujoco(hvi_env **env, const char *name, hvi_error *err) {
+  const hvi_mujoco_functions *mujoco;
+  HVI_TRY(open_mujoco(&mujoco, name, err));
+  return mujoco->env_new(env, name, err);
 }
 
 static const hvi_env_kind kinds[] = {
@@ -54,19 +62,19 @@ static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_err
   return hvi_suggest_refuse(err, NULL, "environment", name, names);
 }
 
+hvi_status hvi_env_available(const char *name, hvi_error *err) {
+  const hvi_env_kind *kind = NULL;
+  const hvi_mujoco_functions *mujoco = NULL;
+  HVI_TRY(find_kind(&kind, name, err));
+  return kind->needs ? open_mujoco(&mujoco, name, err) : HVI_OK;
+}
+
 hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
   if (!env) return hvi_error_argument(err, "an environment needs a place to go");
   *env = NULL;
   const hvi_env_kind *kind = NULL;
   HVI_TRY(find_kind(&kind, name, err));
   return kind->make(env, kind->name, err);
-}
-
-hvi_status hvi_env_available(const char *name, hvi_error *err) {
-  hvi_env *env = NULL;
-  const hvi_status status = hvi_env_new(&env, name, err);
-  hvi_env_free(env);
-  return status;
 }
 
 hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {

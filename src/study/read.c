@@ -296,7 +296,9 @@ static hvi_status parse(hvi_study **out, const char *text, const char *origin, h
   s->origin = hvi_copy_text(origin);
   if (!s->text || !s->origin) return hvi_error_memory(err, "an experiment");
   HVI_TRY(hvi_tree_parse(&s->tree, text, origin, err));
-  HVI_TRY(read_document(&(reader){s, NULL, s->tree->root, s->origin, load, err}));
+  reader r = {
+      .study = s, .root = s->tree->root, .origin = s->origin, .load_code = load, .err = err};
+  HVI_TRY(read_document(&r));
   HVI_GIVE(out, s);
 }
 
