@@ -42,8 +42,9 @@ struct gradient_work {
   pass_kind kind;
   bool low;
   int parts;                             /* of the network that has most */
-  int first[HVI_DEVICE_MOST_LAYERS + 1]; /* tiles of a part before those of layer l */
-  int each, all;                         /* tiles of a network, and of all */
+  int lots;                              /* parts of all networks */
+  int tiles[HVI_DEVICE_MOST_LAYERS + 1]; /* of layer l in a part */
+  int all;
 };
 
 __device__ inline int tiles_of(int n) { return (n + TILE - 1) / TILE; }
@@ -53,15 +54,15 @@ struct task {
   const gpu_job *job;
   int l, part, m, n, first, slabs;
 
-  /* False: there is nothing to do. */
+  /* The last layer comes first, and the small tiles of the first layer at the end. False: there is nothing to
+   * do. */
   __device__ bool find(const gradient_work &work, int tile) {
-    job = work.jobs + tile / work.each;
-    int at = tile % work.each;
-    const int of_part = work.each / work.parts;
-    part = at / of_part, at %= of_part;
+    int at = tile;
+    for (l = work.net.layers; at >= work.tiles[l] * work.lots; l--) at -= work.tiles[l] * work.lots;
+    const int lot = at / work.tiles[l];
+    at %= work.tiles[l];
+    job = work.jobs + lot / work.parts, part = lot % work.parts;
     if (part >= job->parts || !concerns(*job, work.kind)) return false;
-    for (l = 1; l < work.net.layers && at >= work.first[l + 1];) l++;
-    at -= work.first[l];
     const int across = tiles_of(work.net.width[l - 1]);
     m = at / across * TILE, n = at % across * TILE;
     first = part * job->part_rows;
@@ -217,12 +218,11 @@ void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kin
   gradient_work work = {};
   work.jobs = l->jobs, work.net = chain_of(s), work.kind = kind;
   work.low = l->precision != HVI_DEVICE_FP16, work.parts = l->most_parts;
-  int of_part = 0;
+  work.lots = l->most_parts * l->count;
   for (int k = 1; k < (int)s->layer_count; k++) {
-    work.first[k] = of_part;
-    of_part += (int)(hvi_gpu_tiles(s->width[k], TILE) * hvi_gpu_tiles(s->width[k - 1], TILE));
+    work.tiles[k] = (int)(hvi_gpu_tiles(s->width[k], TILE) * hvi_gpu_tiles(s->width[k - 1], TILE));
+    work.all += work.tiles[k] * work.lots;
   }
-  work.each = of_part * l->most_parts, work.all = work.each * l->count;
   const unsigned blocks = work.all < l->processors ? work.all : l->processors;
   if (work.low)
     gradients_of_parts<true><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
