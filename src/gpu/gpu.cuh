@@ -91,10 +91,13 @@ void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
 /* Where values are halves: halves.cu, what new jobs bring; passes.cu, all layers and the head, forward and,
- * where slopes are wanted, backward; gradients.cu, the parts' sums. */
+ * where slopes are wanted, backward; gradients.cu, the parts' sums or, where there is but one part, the step. */
 void hvi_gpu_split(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind);
+static inline bool hvi_gpu_at_once(const launch *l) {
+  return l->form == HVI_GPU_HALVES && l->most_parts == 1;
+}
 cudaError_t hvi_gpu_allow_passes(void);
 cudaError_t hvi_gpu_allow_gradients(void);
 

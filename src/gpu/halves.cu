@@ -10,16 +10,15 @@ __global__ void __launch_bounds__(THREADS)
   const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x, at = 4 * i;
   if (i == 0) j.tops->made = j.tops->theta;
   if (at < net.numbers)
-    put_weights(j, net, at, *(const float4 *)(j.theta + at), weight_scale(j.tops->theta));
+    put_weights(j, net, at, *(const numbers<4> *)(j.theta + at), weight_scale(j.tops->theta));
   const halves x = values_halves(j, net, 0);
   const int across = x.blocks * BLOCK / 4,
             lead = (net.width[0] + HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
   const int row = (int)(i / across), column = (int)(i % across) * 4;
   if (row >= x.rows) return;
   const bool there = row < j.rows && column < lead;
-  const float4 numbers = there ? *(const float4 *)(j.x + (size_t)row * lead + column)
-                               : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  put_four(x, row, column, numbers, scale_of(j.tops->x));
+  const float *from = j.x + (size_t)row * lead + column;
+  put_row(x, row, column, there ? *(const numbers<4> *)from : numbers<4>{}, scale_of(j.tops->x));
 }
 
 void hvi_gpu_split(const launch *l, const hvi_device_shape *s) {

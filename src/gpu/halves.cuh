@@ -138,18 +138,25 @@ __device__ inline float2 join_two(unsigned high, unsigned low) {
   return make_float2(h.x + l.x, h.y + l.y);
 }
 
-/* Four numbers that follow each other in a row, the first at a multiple of 4. */
-__device__ inline void put_four(const halves &to, int row, int column, float4 x, float scale) {
-  uint2 high, low;
-  split_two(make_float2(x.x * scale, x.y * scale), high.x, low.x);
-  split_two(make_float2(x.z * scale, x.w * scale), high.y, low.y);
+/* Numbers that follow each other, the first at a multiple of as many: 1, 2 or 4. */
+template <int N, class T = float> struct alignas(N * sizeof(T)) numbers { T at[N]; };
+
+/* In a row. */
+template <int N>
+__device__ inline void put_row(const halves &to, int row, int column, const numbers<N> &x,
+                               float scale) {
+  numbers<N / 2, unsigned> high, low;
+#pragma unroll
+  for (int i = 0; i < N; i += 2)
+    split_two(make_float2(x.at[i] * scale, x.at[i + 1] * scale), high.at[i / 2], low.at[i / 2]);
   char *at = to.high + half_at(to, row, column);
-  *(uint2 *)at = high;
-  *(uint2 *)(at + to.low) = low;
+  *(numbers<N / 2, unsigned> *)at = high;
+  *(numbers<N / 2, unsigned> *)(at + to.low) = low;
 }
 
-/* Numbers at .. at + 3 of theta to their place among the halves of weights: of hidden layers' matrices alone. */
-__device__ inline void put_weights(const gpu_job &j, const chain &c, size_t at, float4 x,
+/* Numbers at .. of theta to their place among the halves of weights: of hidden layers' matrices alone. */
+template <int N>
+__device__ inline void put_weights(const gpu_job &j, const chain &c, size_t at, const numbers<N> &x,
                                    float scale) {
   int l = 1;
   while (l < c.layers && at >= c.weight[l + 1]) l++;
@@ -157,5 +164,5 @@ __device__ inline void put_weights(const gpu_job &j, const chain &c, size_t at, 
   const unsigned lead =
       (unsigned)(c.width[l - 1] + HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
   const unsigned own = (unsigned)at - c.weight[l];
-  put_four(weight_halves(j, c, l), (int)(own / lead), (int)(own % lead), x, scale);
+  put_row(weight_halves(j, c, l), (int)(own / lead), (int)(own % lead), x, scale);
 }

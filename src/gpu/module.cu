@@ -253,8 +253,8 @@ static gpu_job table_row(const hvi_device_job *j, hvi_device_kind kind, hvi_gpu_
   g.host = host_side_of(j, kind);
   g.x_halves = n->x_halves, g.weight_halves = n->weight_halves;
   g.rows = (int)j->rows, g.lead_rows = (int)hvi_gpu_lead_rows(form, j->rows);
-  g.part_rows = (int)hvi_gpu_part_rows(j->rows);
-  g.parts = (int)hvi_gpu_parts(j->rows);
+  g.part_rows = (int)hvi_gpu_part_rows(form, j->rows);
+  g.parts = (int)hvi_gpu_parts(form, j->rows);
   g.head_rows = (int)hvi_gpu_head_rows(j->rows), g.head_tiles = (int)hvi_gpu_head_tiles(j->rows);
   g.careful = s->goal > -INFINITY || s->least_wanted;
   g.fresh = !j->begun, g.forget = s->forget;
@@ -341,7 +341,7 @@ hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_jo
                        "a table of jobs", err);
 }
 
-/* Values and what the head makes of them; with a loss or u, the sums of the gradient too. */
+/* Values and what the head makes of them; with a loss or u the step, or the gradient, too. */
 static void put_values(const hvi_device_shape *s, const launch *l, pass_kind kind) {
   if (l->form == HVI_GPU_HALVES) return hvi_gpu_pass(l, s, kind);
   hvi_gpu_forward(l, s, kind);
@@ -356,14 +356,12 @@ static void put_gradient(const hvi_device_shape *s, const launch *l, pass_kind k
     hvi_gpu_gradients(l, s, kind);
   else
     hvi_gpu_backward(l, s, kind);
+  if (!hvi_gpu_at_once(l)) hvi_gpu_update(l, s, kind);
 }
 
 /* The kernels of a chunk, and of the loss after its last step where a descent may end. */
 static void put_steps(const hvi_device_shape *s, const launch *l, int steps, bool ends) {
-  for (int i = 0; i < steps; i++) {
-    put_gradient(s, l, FOR_STEP);
-    hvi_gpu_update(l, s, FOR_STEP);
-  }
+  for (int i = 0; i < steps; i++) put_gradient(s, l, FOR_STEP);
   if (ends) put_values(s, l, FOR_END);
 }
 
@@ -431,7 +429,6 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
     put_values(s, l, FOR_OUTPUTS);
   } else if (kind == HVI_DEVICE_PULL) {
     put_gradient(s, l, FOR_PULL);
-    hvi_gpu_update(l, s, FOR_PULL);
   } else {
     hvi_gpu_forward(l, s, FOR_PUSH);
     hvi_gpu_tangents(l, s);

@@ -4,51 +4,51 @@
  *   H_0 = X,   H_l = s(H_{l-1} W_l' + b_l),   y = H_L w + b,   then r, u and the loss of step.cu
  *   D_L = s'(H_L) u w',   D_{l-1} = s'(H_{l-1}) (D_l W_l),   dw = H_L' u,   db = 1'u
  *
- * A block of threads takes one unit of a network's rows after the other, 64 rows at a time, and two blocks
- * share a processor: while one looks after its numbers, the other's products keep the tensor cores busy.
- * The rows lie in shared memory as halves (halves.cuh): the operand of a product, and then what comes of
- * it. Weights do not fit: one warp has the copy engine bring them in pieces, 64 of k by 128 columns, through
- * a ring of stages, ahead of the products. Four warps multiply, one side of 128 columns after the other.
+ * A block of threads stays on its processor and takes one unit of a network's rows after the other, 64 rows
+ * at a time. Values and slopes of these rows lie in two buffers of shared memory as halves (halves.cuh), the
+ * operand of a product in one and its result in the other: X, H_2, H_4 .. and D_2, D_4 .. in the first, those
+ * of odd layers in the second. D_l takes the place of H_l number by number. Weights do not fit: one warp has
+ * the copy engine bring them in pieces, 64 of k by all columns, through a ring of stages, ahead of the
+ * products. Two groups of four warps multiply, each for half of the columns.
  *
- * What the gradients of W need (gradients.cu), H_1 .. H_{L-1} and D_1 .. D_L, leaves in bulk meanwhile.
- * Values come back for s', behind the weights and through the same ring.
+ * What the gradients of W need (gradients.cu), H_1 .. H_{L-1} and D_1 .. D_L, leaves in bulk meanwhile. Values
+ * of layers further below come back when their slopes are wanted.
  *
  * Scales are a tile's own: bounds are taken from the largest number of its rows in the layer before, so that
  * nothing waits for other rows. What takes a tile's numbers back to their size stands beside it.
  *
- * The tensor cores cut their sums off instead of rounding them, so the sums of each 64 of k start from zero,
+ * The tensor cores cut their sums off instead of rounding them, so the sums of each slab start from zero,
  * small products first, and are added here.
  *
- * With lane = 4 g + t, a thread of warp w has rows 16 w + g and 8 more, and of each 8 columns those at 2 t
- * and one more. Where a row has one number, lanes 0 to 15 look after a row each.
+ * With lane = 4 g + t, a thread of a group's warp w has rows 16 w + g and 8 more, and of each 8 columns
+ * those at 2 t and one more.
  */
 #include "gpu/hopper.cuh"
 
 namespace {
 
 enum {
-  WORKERS = 128,
-  THREADS = WORKERS + 128, /* one of the others brings what they multiply */
-  WARPS = WORKERS / 32,
-  SIDES = 2,
-  COLUMNS = WIDEST / SIDES, /* of a product */
-  NUMBERS = COLUMNS / 2,    /* of it in a thread */
-  PAIRS = COLUMNS / 8,      /* of columns */
+  GROUPS = 2,
+  WORKERS = 128 * GROUPS,
+  THREADS = WORKERS + 128,   /* one of the others brings what they multiply */
+  COLUMNS = WIDEST / GROUPS, /* of a group */
+  NUMBERS = COLUMNS / 2,     /* of C in a thread */
+  PAIRS = COLUMNS / 8,       /* of columns */
   OF_BLOCK = BLOCK * ROW_BYTES,
-  OF_SIDE = COLUMNS / BLOCK * OF_BLOCK,
-  PLANE = SIDES * OF_SIDE,
+  PLANE = WIDEST / BLOCK * OF_BLOCK,
+  OF_GROUP = PLANE / GROUPS,
   STAGES = 3
 };
 
 struct memory {
-  char rows[2][PLANE]; /* high halves and low ones */
-  char stage[STAGES][OF_SIDE];
-  float head[2][COLUMNS / 2]; /* sums of warps */
-  float top[2][WARPS];
-  double loss[WARPS], u_sum[WARPS];
-  unsigned long long full[STAGES], empty[STAGES], there, left; /* barriers */
+  char buffer[2][2][PLANE]; /* high halves and low ones */
+  char stage[STAGES][PLANE];
+  float head[GROUPS][2][COLUMNS]; /* sums of warps */
+  float out[GROUPS][BLOCK], u[BLOCK], top[2][WORKERS / 32];
+  double loss, u_sum;
+  unsigned long long full[STAGES], empty[STAGES], rows, values; /* barriers */
 };
-static_assert(2 * (sizeof(memory) + 1024) <= 228 * 1024, "what two blocks may have");
+static_assert(sizeof(memory) <= 227 * 1024, "what a block may have");
 
 /* A launch: units of all networks' rows. */
 struct pass_work {
@@ -85,7 +85,7 @@ struct walk {
   __device__ bool ends() const { return row + BLOCK >= end; }
 };
 
-/* The ring; `at` counts pieces, on both sides alike. */
+/* The ring of weights; `at` counts pieces, on both sides alike. */
 struct ring {
   memory &m;
   unsigned at;
@@ -114,120 +114,98 @@ struct ring {
   }
 };
 
-/* Blocks of 64 columns on a side; less than one: it has none. */
-__device__ inline int blocks_on(int side, int blocks) {
-  return min(blocks - side * (COLUMNS / BLOCK), COLUMNS / BLOCK);
-}
-
-/* 64 rows of all columns: low pieces come before the high ones of the same side. */
-__device__ inline void bring_across(ring &r, const halves &x, int row, bool low) {
-  const size_t block = (size_t)x.rows * ROW_BYTES;
-  for (int side = 0; side < SIDES && blocks_on(side, x.blocks) > 0; side++) {
-    const char *from = x.high + side * (COLUMNS / BLOCK) * block + (size_t)row * ROW_BYTES;
-    if (low) r.bring(from + x.low, block, OF_BLOCK, blocks_on(side, x.blocks));
-    r.bring(from, block, OF_BLOCK, blocks_on(side, x.blocks));
-  }
-}
-
-/* 64 columns of all rows, likewise. */
-__device__ inline void bring_down(ring &r, const halves &x, int block, bool low) {
-  for (int row = 0; row < x.rows; row += COLUMNS) {
-    const char *from = x.high + ((size_t)block * x.rows + row) * ROW_BYTES;
-    const unsigned bytes = min(x.rows - row, (int)COLUMNS) * ROW_BYTES;
-    if (low) r.bring(from + x.low, 0, bytes, 1);
-    r.bring(from, 0, bytes, 1);
-  }
-}
-
-/* All that products and slopes take, in their order. */
-template <bool FAST> __device__ inline void bring_pieces(memory &m, const pass_work &work) {
+/* Low pieces come before the high ones of the same k. */
+__device__ inline void bring_weights(memory &m, const pass_work &work) {
   const chain &net = work.net;
-  unsigned turn = 0;
   ring r(m);
   for (walk w; w.next(work);) {
     const bool forward_low = values_have_low(work.precision, *w.job, work.kind);
     const bool backward_low = work.precision != HVI_DEVICE_FP16;
     for (int l = 1; l <= net.layers; l++) {
       const halves x = weight_halves(*w.job, net, l);
-      for (int s = 0; s < x.blocks; s++) bring_down(r, x, s, forward_low);
+      const unsigned bytes = x.rows * ROW_BYTES;
+      for (int s = 0; s < x.blocks; s++) {
+        const char *from = x.high + (size_t)s * bytes;
+        if (forward_low) r.bring(from + x.low, 0, bytes, 1);
+        r.bring(from, 0, bytes, 1);
+      }
     }
     for (int l = net.layers; goes_back(work.kind) && l > 1; l--) {
-      const halves x = weight_halves(*w.job, net, l), h = values_halves(*w.job, net, l - 1);
-      for (int s = 0; s < x.rows; s += BLOCK) bring_across(r, x, s, backward_low);
-      if (l == net.layers) {
-        barrier_wait(shared_at(&m.left), turn);
-        turn ^= 1;
-        fence_copies();
+      const halves x = weight_halves(*w.job, net, l);
+      const size_t block = (size_t)x.rows * ROW_BYTES;
+      for (int s = 0; s < x.rows / BLOCK; s++) {
+        const char *from = x.high + (size_t)s * OF_BLOCK;
+        if (backward_low) r.bring(from + x.low, block, OF_BLOCK, x.blocks);
+        r.bring(from, block, OF_BLOCK, x.blocks);
       }
-      bring_across(r, h, w.row, forward_low && !FAST);
     }
   }
 }
 
-/* C of 64 rows over so many slabs of k, of which the first STEPS times 16 count, side by side. */
+/* C of 64 rows, A being at `a` by rows, over so many slabs of k, of which the first STEPS times 16 count. */
 template <bool B_ROWS, int STEPS, bool LOW>
-__device__ __forceinline__ void multiply_slabs(float (&c)[SIDES][NUMBERS], ring &r, int slabs,
-                                               int sides) {
-  constexpr unsigned long long LOW_A = PLANE >> 4, ON_A = OPERAND_STEP<true>,
-                               ON_B = OPERAND_STEP<B_ROWS>;
+__device__ __forceinline__ void multiply_slabs(float (&c)[NUMBERS], ring &r, const char *a,
+                                               int slabs) {
+  constexpr unsigned long long LOW_A = PLANE >> 4, ON_B = OPERAND_STEP<B_ROWS>;
+  const unsigned own = threadIdx.x / 128 * OF_GROUP;
   float group[NUMBERS];
 #pragma unroll
-  for (int i = 0; i < SIDES * NUMBERS; i++) c[i / NUMBERS][i % NUMBERS] = 0.0f;
+  for (int i = 0; i < NUMBERS; i++) c[i] = 0.0f;
   for (int s = 0; s < slabs; s++) {
-    const unsigned long long x = operand_at<true>(shared_at(r.m.rows[0]) + s * OF_BLOCK);
-#pragma unroll
-    for (int side = 0; side < SIDES; side++) {
-      if (side >= sides) continue;
-      int low = 0;
-      if (LOW) {
-        low = r.take();
-        const unsigned long long y = operand_at<B_ROWS>(shared_at(r.m.stage[low]));
-        products_begin();
-#pragma unroll
-        for (int k = 0; k < STEPS; k++)
-          multiply_async<true, B_ROWS>(group, x + k * ON_A, y + k * ON_B, k > 0);
-        products_commit();
-      }
-      const int high = r.take();
-      const unsigned long long y = operand_at<B_ROWS>(shared_at(r.m.stage[high]));
+    const unsigned long long x = operand_at<true>(shared_at(a) + s * OF_BLOCK);
+    int low = 0;
+    if (LOW) {
+      low = r.take();
+      const unsigned long long y = operand_at<B_ROWS>(shared_at(r.m.stage[low]) + own);
       products_begin();
 #pragma unroll
-      for (int k = 0; LOW && k < STEPS; k++)
-        multiply_async<true, B_ROWS>(group, x + k * ON_A + LOW_A, y + k * ON_B, 1);
-#pragma unroll
       for (int k = 0; k < STEPS; k++)
-        multiply_async<true, B_ROWS>(group, x + k * ON_A, y + k * ON_B, LOW || k > 0);
+        multiply_async<true, B_ROWS>(group, x + k * OPERAND_STEP<true>, y + k * ON_B, k > 0);
       products_commit();
-      if (LOW) {
-        products_wait<1>();
-        r.release(low);
-      }
-      products_wait<0>();
-      settle(group);
-      r.release(high);
-#pragma unroll
-      for (int i = 0; i < NUMBERS; i++) c[side][i] += group[i];
     }
+    const int high = r.take();
+    const unsigned long long y = operand_at<B_ROWS>(shared_at(r.m.stage[high]) + own);
+    products_begin();
+#pragma unroll
+    for (int k = 0; LOW && k < STEPS; k++)
+      multiply_async<true, B_ROWS>(group, x + k * OPERAND_STEP<true> + LOW_A, y + k * ON_B, 1);
+#pragma unroll
+    for (int k = 0; k < STEPS; k++)
+      multiply_async<true, B_ROWS>(group, x + k * OPERAND_STEP<true>, y + k * ON_B, LOW || k > 0);
+    products_commit();
+    if (LOW) {
+      products_wait<1>();
+      r.release(low);
+    }
+    products_wait<0>();
+    settle(group);
+    r.release(high);
+#pragma unroll
+    for (int i = 0; i < NUMBERS; i++) c[i] += group[i];
   }
 }
 
 template <bool B_ROWS, int STEPS>
-__device__ __forceinline__ void multiply(float (&c)[SIDES][NUMBERS], ring &r, int slabs, int sides,
+__device__ __forceinline__ void multiply(float (&c)[NUMBERS], ring &r, const char *a, int slabs,
                                          bool low) {
   if (low)
-    multiply_slabs<B_ROWS, STEPS, true>(c, r, slabs, sides);
+    multiply_slabs<B_ROWS, STEPS, true>(c, r, a, slabs);
   else
-    multiply_slabs<B_ROWS, STEPS, false>(c, r, slabs, sides);
+    multiply_slabs<B_ROWS, STEPS, false>(c, r, a, slabs);
 }
 
-/* A thread's place: its first row, and its first column of each 8. */
+/* A thread's place: its first row and column, and where the halves at them begin in a plane. */
 struct place {
   int row, column;
-  __device__ place()
-      : row(threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4), column(threadIdx.x % 4 * 2) {}
-  /* Where pair i of a side's columns begins there, in the first or second of the rows. */
+  __device__ place() {
+    const int lane = threadIdx.x % 32;
+    row = threadIdx.x % 128 / 32 * 16 + lane / 4;
+    column = threadIdx.x / 128 * COLUMNS + lane % 4 * 2;
+  }
+  /* Of pair i of columns, in the first or second of the rows. */
   __device__ int at(int i, int half) const {
-    return i / 8 * OF_BLOCK + (row + 8 * half) * ROW_BYTES + (i % 8 ^ row % 8) * PIECE + column * 2;
+    return threadIdx.x / 128 * OF_GROUP + i / 8 * OF_BLOCK + (row + 8 * half) * ROW_BYTES +
+           (i % 8 ^ row % 8) * PIECE + column % 8 * 2;
   }
 };
 
@@ -242,92 +220,89 @@ __device__ inline float larger(float top, float2 x) {
 }
 
 /* Two numbers to halves at their place. */
-__device__ inline void put_two(char *to, float2 x, bool low) {
+__device__ inline void put_two(char *to, float2 x, float scale, bool low) {
   unsigned high, rest;
-  split_two(x, high, rest);
+  split_two(make_float2(x.x * scale, x.y * scale), high, rest);
   *(unsigned *)to = high;
   if (low) *(unsigned *)(to + PLANE) = rest;
 }
 
-/* A side's sums to values, scaled, in place. FAST: ReLU, and all columns are there. */
+/* Sums to values, in place. FAST: ReLU, and all columns are there. */
 template <bool FAST>
-__device__ __forceinline__ void activate_sums(float (&c)[NUMBERS], int first, const float *bias,
-                                              int count, float back, float scale,
+__device__ __forceinline__ void activate_sums(float (&c)[NUMBERS], const place &p,
+                                              const float *bias, int count, float back,
                                               hvi_activation a) {
 #pragma unroll
   for (int i = 0; i < PAIRS; i++) {
-    const int column = first + 8 * i;
+    const int column = p.column + 8 * i;
     const float2 b = two_of<FAST>(bias, column, count);
 #pragma unroll
     for (int q = 0; q < 4; q++) {
-      const float of_column = q % 2 ? b.y : b.x;
-      if (FAST)
-        c[4 * i + q] = fmaxf(fmaf(c[4 * i + q], back * scale, of_column * scale), 0.0f);
-      else if (column + q % 2 < count)
-        c[4 * i + q] = scale * activate(a, fmaf(c[4 * i + q], back, of_column));
-      else
-        c[4 * i + q] = 0.0f;
+      const float x = fmaf(c[4 * i + q], back, q % 2 ? b.y : b.x);
+      c[4 * i + q] = FAST || column + q % 2 < count ? activate(FAST ? HVI_RELU : a, x) : 0.0f;
     }
   }
 }
 
-/* A side's numbers to halves; the largest. */
+/* Numbers to halves; the largest. */
 __device__ __forceinline__ float put_numbers(char *to, const float (&c)[NUMBERS], const place &p,
-                                             bool low) {
+                                             float scale, bool low) {
   float top = 0.0f;
 #pragma unroll
   for (int i = 0; i < PAIRS; i++)
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const float2 x = make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
-      put_two(to + p.at(i, half), x, low);
+      put_two(to + p.at(i, half), x, scale, low);
       top = larger(top, x);
     }
   return top;
 }
 
-/* A side's values H_l, as a stage or two have them. */
-struct stored {
-  const char *high, *low; /* NULL: there are no low ones */
-  float back;
-};
-
-/* A side of D_l from sums of D_{l+1} W_{l+1}, scaled; the largest. */
+/* D_l from sums of D_{l+1} W_{l+1}, in the place of H_l; the largest. */
 template <bool FAST>
-__device__ __forceinline__ float put_slopes(char *to, const float (&c)[NUMBERS], const stored &h,
-                                            const place &p, int first, int count, float back,
-                                            bool low, hvi_activation a) {
+__device__ __forceinline__ float put_slopes(char *to, const float (&c)[NUMBERS], const place &p,
+                                            int count, float back, float scale, float values_back,
+                                            bool values_low, bool low, hvi_activation a) {
   float top = 0.0f;
 #pragma unroll
   for (int i = 0; i < PAIRS; i++)
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      const int column = first + 8 * i, at = p.at(i, half);
-      const unsigned high = *(const unsigned *)(h.high + at);
+      const int column = p.column + 8 * i;
+      char *at = to + p.at(i, half);
+      const unsigned high = *(const unsigned *)at;
       float2 x = make_float2(c[4 * i + 2 * half] * back, c[4 * i + 2 * half + 1] * back);
       if (FAST) {
         x = make_float2(high & 0xffffu ? x.x : 0.0f, high >> 16 ? x.y : 0.0f);
       } else {
-        const float2 v = join_two(high, h.low ? *(const unsigned *)(h.low + at) : 0u);
-        x.x = column < count ? x.x * slope_at(a, v.x * h.back) : 0.0f;
-        x.y = column + 1 < count ? x.y * slope_at(a, v.y * h.back) : 0.0f;
+        const float2 v = join_two(high, values_low ? *(const unsigned *)(at + PLANE) : 0u);
+        x.x = column < count ? x.x * slope_at(a, v.x * values_back) : 0.0f;
+        x.y = column + 1 < count ? x.y * slope_at(a, v.y * values_back) : 0.0f;
       }
-      put_two(to + at, x, low);
+      put_two(at, x, scale, low);
       top = larger(top, x);
     }
   return top;
 }
 
-/* A side's share of the head's sums of this thread's rows. */
+/* The head's sums of this thread's rows, a number for each row and group of columns. */
 template <bool FAST>
-__device__ __forceinline__ void add_outputs(float (&out)[2], const float (&c)[NUMBERS], int first,
+__device__ __forceinline__ void put_outputs(memory &m, const float (&c)[NUMBERS], const place &p,
                                             const float *w, int count) {
+  float out[2] = {0.0f, 0.0f};
 #pragma unroll
   for (int i = 0; i < PAIRS; i++) {
-    const float2 x = two_of<FAST>(w, first + 8 * i, count);
+    const float2 x = two_of<FAST>(w, p.column + 8 * i, count);
 #pragma unroll
     for (int half = 0; half < 2; half++)
       out[half] = fmaf(c[4 * i + 2 * half], x.x, fmaf(c[4 * i + 2 * half + 1], x.y, out[half]));
+  }
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    out[half] += __shfl_xor_sync(~0u, out[half], 1);
+    out[half] += __shfl_xor_sync(~0u, out[half], 2);
+    if (threadIdx.x % 4 == 0) m.out[threadIdx.x / 128][p.row + 8 * half] = out[half];
   }
 }
 
@@ -342,7 +317,7 @@ template <int N> __device__ __forceinline__ void fold(float (&x)[32]) {
   }
 }
 
-/* Adds u'H over a warp's rows to the four columns of a side that a lane looks after: those of pairs 2 q and 2 q + 1,
+/* Adds u'H over a warp's rows to the four columns that a lane looks after: those of pairs 2 q and 2 q + 1,
  * q being the bits of g from the highest on. */
 __device__ __forceinline__ void add_head(float (&head)[4], const float (&c)[NUMBERS], float u0,
                                          float u1) {
@@ -356,50 +331,54 @@ __device__ __forceinline__ void add_head(float (&head)[4], const float (&c)[NUMB
   for (int i = 0; i < 4; i++) head[i] += x[i];
 }
 
-/* A side of D_L from H_L, u being scaled; the largest. */
+/* D_L from H_L; the largest. */
 template <bool FAST>
 __device__ __forceinline__ float
-put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, int first, const float *w,
-                int count, float u0, float u1, bool low, hvi_activation a) {
+put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const float *w, int count,
+                float u0, float u1, float scale, bool low, hvi_activation a) {
   float top = 0.0f;
 #pragma unroll
   for (int i = 0; i < PAIRS; i++) {
-    const float2 x = two_of<FAST>(w, first + 8 * i, count);
+    const float2 x = two_of<FAST>(w, p.column + 8 * i, count);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const float u = half ? u1 : u0;
       const float2 d =
           make_float2(u * x.x * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half]),
                       u * x.y * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half + 1]));
-      put_two(to + p.at(i, half), d, low);
+      put_two(to + p.at(i, half), d, scale, low);
       top = larger(top, d);
     }
   }
   return top;
 }
 
-/* The warps add their sums of the head, (0 + 1) + (2 + 3), and the first of them leaves them. */
-__device__ inline void leave_head(memory &m, const float (&head)[SIDES][4], float *to, int count) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+/* The warps of a group add their sums of the head, (0 + 1) + (2 + 3), and the first of them leaves them. */
+__device__ inline void leave_head(memory &m, const float (&head)[4], float *to, int count) {
+  const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   const int q =
       (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2; /* pairs of columns before its own */
+  float x[4];
 #pragma unroll
-  for (int i = 0; i < 2 * SIDES; i++) {
-    float x[2] = {head[i / 2][i % 2 * 2], head[i / 2][i % 2 * 2 + 1]};
+  for (int i = 0; i < 4; i++) x[i] = head[i];
 #pragma unroll
-    for (int round = 1; round <= 2; round++) {
-      float *mine = m.head[warp / 2 % 2 * (round == 1)] + 2 * lane;
-      if (warp % (2 * round) == round) mine[0] = x[0], mine[1] = x[1];
-      meet(1, WORKERS);
-      if (warp % (2 * round) == 0) x[0] += mine[0], x[1] += mine[1];
-      meet(1, WORKERS);
-    }
-    const int column = i / 2 * COLUMNS + 8 * (q + i % 2) + lane % 4 * 2;
-    if (warp == 0 && column < count) to[column] = x[0], to[column + 1] = x[1];
+  for (int round = 1; round <= 2; round++) {
+    float *mine = m.head[group][warp / 2 % 2 * (round == 1)];
+    if (warp % (2 * round) == round)
+      for (int i = 0; i < 4; i++) mine[4 * lane + i] = x[i];
+    meet(2 + group, 128);
+    if (warp % (2 * round) == 0)
+      for (int i = 0; i < 4; i++) x[i] += mine[4 * lane + i];
+    meet(2 + group, 128);
+  }
+  if (warp > 0) return;
+  for (int i = 0; i < 4; i++) {
+    const int column = group * COLUMNS + 8 * (q + i / 2) + lane % 4 * 2 + i % 2;
+    if (column < count) to[column] = x[i];
   }
 }
 
-/* A block's work on its rows, as those who multiply see it. */
+/* A block's work on its rows, as the threads of both groups see it. */
 template <bool FAST> struct worker {
   memory &m;
   const pass_work &work;
@@ -407,177 +386,159 @@ template <bool FAST> struct worker {
   ring r;
   walk w;
   place p;
-  const bool leads;
-  float c[SIDES][NUMBERS], head[SIDES][4];
+  const bool leads; /* its group */
+  float c[NUMBERS], head[4];
   double loss, u_sum;
-  unsigned turn, top_turn;
+  unsigned turn, values_turn, top_turn;
   /* of the rows under way */
   float theta, weights_back;
   bool forward_low, backward_low;
 
   __device__ worker(memory &all, const pass_work &what)
-      : m(all), work(what), net(what.net), r(all), leads(threadIdx.x == 0), turn(0), top_turn(0) {}
+      : m(all), work(what), net(what.net), r(all), leads(threadIdx.x % 128 == 0), turn(0),
+        values_turn(0), top_turn(0) {}
 
-  __device__ char *side_of_rows(int side) const { return m.rows[0] + side * OF_SIDE; }
-  __device__ int sides(int l) const { return FAST || net.width[l] > COLUMNS ? SIDES : 1; }
-  __device__ int slabs(int l) const {
-    return FAST && l > 0 ? WIDEST / BLOCK : padded_block(net.width[l]) / BLOCK;
+  __device__ char *buffer(int l) const { return m.buffer[l % 2][0]; }
+  __device__ int tile() const { return w.row / BLOCK; }
+
+  /* X of the next rows, by thread 0; both leaders say that the buffers are theirs. */
+  __device__ void bring_rows(const walk &next) {
+    const unsigned barrier = shared_at(&m.rows);
+    if (threadIdx.x == 0 && next.job) {
+      const halves x = halves_at(next.job->x_halves, next.job->rows, net.width[0]);
+      const bool low = values_have_low(work.precision, *next.job, work.kind);
+      barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1));
+      for (int b = 0; b < x.blocks; b++) {
+        const char *from = x.high + ((size_t)b * x.rows + next.row) * ROW_BYTES;
+        copy_in(shared_at(buffer(0)) + b * OF_BLOCK, from, OF_BLOCK, barrier);
+        if (low)
+          copy_in(shared_at(buffer(0)) + PLANE + b * OF_BLOCK, from + x.low, OF_BLOCK, barrier);
+      }
+    }
+    wait_copies_read();
+    barrier_arrive(barrier);
   }
 
-  /* X of the next rows, by one thread, when nobody needs what is there. */
-  __device__ void bring_rows(const walk &next) const {
-    const unsigned barrier = shared_at(&m.there), to = shared_at(m.rows[0]);
-    wait_copies_read();
-    if (!next.job) return;
-    const halves x = halves_at(next.job->x_halves, next.job->rows, net.width[0]);
-    const bool low = values_have_low(work.precision, *next.job, work.kind);
-    barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1));
-    for (int b = 0; b < x.blocks; b++) {
-      const char *from = x.high + ((size_t)b * x.rows + next.row) * ROW_BYTES;
-      copy_in(to + b * OF_BLOCK, from, OF_BLOCK, barrier);
-      if (low) copy_in(to + PLANE + b * OF_BLOCK, from + x.low, OF_BLOCK, barrier);
+  /* Blocks of its own columns between a buffer and `x`. */
+  template <class COPY> __device__ void for_blocks(const halves &x, bool low, COPY copy) const {
+    const int first = threadIdx.x / 128 * (COLUMNS / BLOCK);
+    for (int b = first; b < min(first + COLUMNS / BLOCK, x.blocks); b++) {
+      char *there = x.high + ((size_t)b * x.rows + w.row) * ROW_BYTES;
+      copy(there, b * OF_BLOCK);
+      if (low) copy(there + x.low, PLANE + b * OF_BLOCK);
     }
   }
 
-  /* Nobody reads the rows any more, nor do copies. */
-  __device__ __forceinline__ void claim_rows() const {
-    if (leads) wait_copies_read();
-    meet(1, WORKERS);
-  }
-
-  /* The largest of all threads' numbers. What they have written may then be an operand, or leave. */
-  __device__ __forceinline__ float agree(float top) {
+  /* All have written a buffer, and the largest number of it is known; it may be an operand, and leave. */
+  __device__ __forceinline__ float finish(float top, const char *from, const halves *to, bool low) {
     float *tops = m.top[top_turn++ % 2];
     const unsigned bits = __reduce_max_sync(~0u, __float_as_uint(top));
     if (threadIdx.x % 32 == 0) tops[threadIdx.x / 32] = __uint_as_float(bits);
+    if (leads) wait_copies_read();
     fence_copies();
-    claim_rows();
-    return fmaxf(fmaxf(tops[0], tops[1]), fmaxf(tops[2], tops[3]));
-  }
-
-  /* The rows to x, by one thread. */
-  __device__ void send(const halves &x, bool low) const {
-    const unsigned from = shared_at(m.rows[0]);
-    for (int b = 0; b < x.blocks; b++) {
-      char *there = x.high + ((size_t)b * x.rows + w.row) * ROW_BYTES;
-      copy_out(there, from + b * OF_BLOCK, OF_BLOCK);
-      if (low) copy_out(there + x.low, from + PLANE + b * OF_BLOCK, OF_BLOCK);
+    meet(1, WORKERS);
+    if (leads && to) {
+      const unsigned at = shared_at(from);
+      for_blocks(*to, low,
+                 [&](char *there, unsigned place) { copy_out(there, at + place, OF_BLOCK); });
+      end_copies_out();
     }
-    end_copies_out();
+    float most = 0.0f;
+    for (int i = 0; i < WORKERS / 32; i++) most = fmaxf(most, tops[i]);
+    return most;
   }
 
-  __device__ float *scale_at(int l, bool of_slopes) const {
-    return scale_place(*w.job, l, of_slopes, w.row / BLOCK);
+  /* What takes a tile's numbers back to their size. */
+  __device__ void keep_scale(int l, bool of_slopes, float scale) const {
+    if (threadIdx.x == 0) *scale_place(*w.job, l, of_slopes, tile()) = 1.0f / scale;
   }
 
-  /* H_L of the rows, as numbers. */
-  __device__ __forceinline__ void forward() {
+  /* Values of layer l come back into their buffer; its earlier content has left. */
+  __device__ void bring_values(int l) {
+    const halves x = values_halves(*w.job, net, l);
+    const unsigned barrier = shared_at(&m.values), to = shared_at(buffer(l));
+    const int blocks = min(COLUMNS / BLOCK, x.blocks - (int)threadIdx.x / 128 * (COLUMNS / BLOCK));
+    const bool low = forward_low && !FAST;
+    wait_copies_out<1>(); /* the last are slopes */
+    if (blocks <= 0) return barrier_arrive(barrier);
+    barrier_expect(barrier, blocks * OF_BLOCK * (low ? 2 : 1));
+    for_blocks(x, low,
+               [&](char *there, unsigned place) { copy_in(to + place, there, OF_BLOCK, barrier); });
+  }
+
+  /* H_L of the rows, as numbers. Returns what takes the values below back to their size. */
+  __device__ __forceinline__ float forward() {
     const gpu_job &j = *w.job;
     float top = __uint_as_float(j.tops->x), scale = scale_of(j.tops->x);
     for (int l = 1; l <= net.layers; l++) {
-      const bool last = l == net.layers;
+      const int slabs = padded_block(net.width[l - 1]) / BLOCK;
       if (net.width[l - 1] <= BLOCK / 2)
-        multiply<true, 2>(c, r, slabs(l - 1), sides(l), forward_low);
+        multiply<true, 2>(c, r, buffer(l - 1), slabs, forward_low);
       else
-        multiply<true, 4>(c, r, slabs(l - 1), sides(l), forward_low);
-      const float back = weights_back / scale;
-      scale = last ? 1.0f : value_scale(net.activation, net.width[l - 1], theta, top);
-#pragma unroll
-      for (int side = 0; side < SIDES; side++)
-        activate_sums<FAST>(c[side], p.column + side * COLUMNS, j.theta + net.bias[l], net.width[l],
-                            back, scale, net.activation);
-      if (last) break;
-      claim_rows();
-      top = 0.0f;
-#pragma unroll
-      for (int side = 0; side < SIDES; side++)
-        top = fmaxf(top, put_numbers(side_of_rows(side), c[side], p, forward_low));
-      top = agree(top) / scale;
-      if (!leads || !goes_back(work.kind)) continue;
-      *scale_at(l, false) = 1.0f / scale;
-      send(values_halves(j, net, l), forward_low);
+        multiply<true, 4>(c, r, buffer(l - 1), slabs, forward_low);
+      activate_sums<FAST>(c, p, j.theta + net.bias[l], net.width[l], weights_back / scale,
+                          net.activation);
+      if (l == net.layers) break;
+      scale = value_scale(net.activation, net.width[l - 1], theta, top);
+      const halves to = values_halves(j, net, l);
+      const bool leaves = goes_back(work.kind);
+      if (leaves) keep_scale(l, false, scale);
+      top = put_numbers(buffer(l), c, p, scale, forward_low);
+      top = finish(top, buffer(l), leaves ? &to : NULL, forward_low);
     }
+    return 1.0f / scale;
   }
 
-  /* y, and where there is a loss, it and u of a lane's own row; the largest u. */
-  __device__ __forceinline__ float residuals(float &u) {
+  /* y, and where there is a loss, it and u; the largest u. For all threads. */
+  __device__ __forceinline__ float residuals(const row_needs &needs, double given) {
     const gpu_job &j = *w.job;
-    const int lane = threadIdx.x % 32, row = w.row + threadIdx.x / 32 * 16 + lane;
-    const bool mine = lane < 16 && row < j.rows;
-    const row_needs needs = mine && has_loss(work.kind) ? needs_of(j, row) : row_needs{};
-    u = mine && work.kind == FOR_PULL ? (float)j.u[row] : 0.0f;
-    float out[2] = {0.0f, 0.0f};
-#pragma unroll
-    for (int side = 0; side < SIDES; side++)
-      add_outputs<FAST>(out, c[side], p.column + side * COLUMNS, j.theta + net.head,
-                        net.width[net.layers]);
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      out[half] += __shfl_xor_sync(~0u, out[half], 1);
-      out[half] += __shfl_xor_sync(~0u, out[half], 2);
-      out[half] = __shfl_sync(~0u, out[half], lane % 8 * 4);
+    const int row = w.row + threadIdx.x;
+    put_outputs<FAST>(m, c, p, j.theta + net.head, net.width[net.layers]);
+    meet(1, WORKERS);
+    if (threadIdx.x < BLOCK) {
+      float u = (float)given;
+      if (work.kind != FOR_PULL && row < j.rows) {
+        const float y = m.out[0][threadIdx.x] + m.out[1][threadIdx.x] + j.theta[net.head_bias];
+        j.y[row] = y;
+        if (has_loss(work.kind)) loss += row_loss(j, needs, y, &u);
+      }
+      m.u[threadIdx.x] = u;
+      u_sum += u;
     }
-    if (mine && work.kind != FOR_PULL) {
-      const float y = out[lane / 8 % 2] + j.theta[net.head_bias];
-      j.y[row] = y;
-      if (has_loss(work.kind)) loss += row_loss(j, needs, y, &u);
-    }
-    u_sum += u;
-    return goes_back(work.kind) ? agree(fabsf(u)) : 0.0f;
+    if (!goes_back(work.kind)) return 0.0f;
+    meet(1, WORKERS);
+    float top = 0.0f;
+    for (int i = threadIdx.x % 32; i < BLOCK; i += 32) top = fmaxf(top, fabsf(m.u[i]));
+    return __uint_as_float(__reduce_max_sync(~0u, __float_as_uint(top)));
   }
 
-  /* D_L, and the head's sums. Returns the largest. */
-  __device__ __forceinline__ float start_back(float u, float scale) {
+  /* D_L .. D_1, values of layer L - 1 being in their buffer. */
+  __device__ __forceinline__ void backward(float top_u, float values_back) {
     const gpu_job &j = *w.job;
     const int last = net.layers;
-    const float u0 = __shfl_sync(~0u, u, threadIdx.x % 32 / 4),
-                u1 = __shfl_sync(~0u, u, threadIdx.x % 32 / 4 + 8);
-    float top = 0.0f;
-#pragma unroll
-    for (int side = 0; side < SIDES; side++) {
-      add_head(head[side], c[side], u0, u1);
-      top = fmaxf(top,
-                  put_head_slopes<FAST>(side_of_rows(side), c[side], p, p.column + side * COLUMNS,
-                                        j.theta + net.head, net.width[last], u0 * scale, u1 * scale,
-                                        backward_low, net.activation));
-    }
-    top = agree(top) / scale;
-    if (!leads) return top;
-    *scale_at(last, true) = 1.0f / scale;
-    send(slopes_halves(j, net, last), backward_low);
-    if (last == 1) return top;
-    wait_copies_out<1>(); /* the last are slopes */
-    barrier_arrive(shared_at(&m.left));
-    return top;
-  }
-
-  /* D_L .. D_1. */
-  __device__ __forceinline__ void backward(float u, float top_u) {
-    const gpu_job &j = *w.job;
-    float scale = scale_of_bound(theta * top_u), top = start_back(u, scale);
-    for (int l = net.layers; l > 1; l--) {
-      multiply<false, 4>(c, r, slabs(l), sides(l - 1), backward_low);
+    const float u0 = m.u[p.row], u1 = m.u[p.row + 8];
+    float scale = scale_of_bound(theta * top_u);
+    add_head(head, c, u0, u1);
+    keep_scale(last, true, scale);
+    float top = put_head_slopes<FAST>(buffer(last), c, p, j.theta + net.head, net.width[last], u0,
+                                      u1, scale, backward_low, net.activation);
+    halves to = slopes_halves(j, net, last);
+    top = finish(top, buffer(last), &to, backward_low);
+    for (int l = last; l > 1; l--) {
+      multiply<false, 4>(c, r, buffer(l), padded_block(net.width[l]) / BLOCK, backward_low);
+      if (l < last) {
+        barrier_wait(shared_at(&m.values), values_turn);
+        values_turn ^= 1;
+        values_back = *scale_place(j, l - 1, false, tile());
+      }
       const float back = weights_back / scale;
       scale = scale_of_bound((float)net.width[l] * theta * top);
-      claim_rows();
-      top = 0.0f;
-#pragma unroll
-      for (int side = 0; side < SIDES; side++) {
-        if (side >= sides(l - 1)) continue;
-        const bool both = forward_low && !FAST;
-        const int low = both ? r.take() : 0, high = r.take();
-        const stored h = {m.stage[high], both ? m.stage[low] : NULL,
-                          FAST ? 1.0f : *scale_at(l - 1, false)};
-        top = fmaxf(top,
-                    put_slopes<FAST>(side_of_rows(side), c[side], h, p, p.column + side * COLUMNS,
-                                     net.width[l - 1], back * scale, backward_low, net.activation));
-        if (both) r.release(low);
-        r.release(high);
-      }
-      top = agree(top) / scale;
-      if (!leads) continue;
-      *scale_at(l - 1, true) = 1.0f / scale;
-      send(slopes_halves(j, net, l - 1), backward_low);
+      keep_scale(l - 1, true, scale);
+      top = put_slopes<FAST>(buffer(l - 1), c, p, net.width[l - 1], back, scale, values_back,
+                             forward_low, backward_low, net.activation);
+      to = slopes_halves(j, net, l - 1);
+      top = finish(top, buffer(l - 1), &to, backward_low);
+      if (leads && l > 2) bring_values(l - 2);
     }
   }
 
@@ -586,19 +547,17 @@ template <bool FAST> struct worker {
     const gpu_job &j = *w.job;
     const int own = w.unit % work.each, count = (net.width[net.layers] + 7) / 8 * 8;
     if (work.kind == FOR_OUTPUTS) return;
-    const double of_loss = warp_sum(loss), of_u = warp_sum(u_sum);
-    if (threadIdx.x % 32 == 0) m.loss[threadIdx.x / 32] = of_loss, m.u_sum[threadIdx.x / 32] = of_u;
-    meet(1, WORKERS);
+    const double sum = warp_sum(loss), u = warp_sum(u_sum);
+    if (threadIdx.x == 32) m.loss = sum, m.u_sum = u;
+    meet(2 + threadIdx.x / 128, 128);
     if (goes_back(work.kind)) {
       float *to = head_sums_at(j, net, own);
       leave_head(m, head, to, count);
-      const double sum = (m.u_sum[0] + m.u_sum[1]) + (m.u_sum[2] + m.u_sum[3]);
       if (threadIdx.x < HVI_DEVICE_PAD)
-        to[count + threadIdx.x] = threadIdx.x == 0 ? (float)sum : 0.0f;
+        to[count + threadIdx.x] = threadIdx.x == 0 ? (float)(u + m.u_sum) : 0.0f;
     }
     if (has_loss(work.kind) && threadIdx.x < 32)
-      arrive(j, (double *)head_sums_at(j, net, j.head_tiles), own, j.head_tiles,
-             (m.loss[0] + m.loss[1]) + (m.loss[2] + m.loss[3]));
+      arrive(j, (double *)head_sums_at(j, net, j.head_tiles), own, j.head_tiles, sum + m.loss);
   }
 
   __device__ __forceinline__ void run() {
@@ -606,50 +565,50 @@ template <bool FAST> struct worker {
     if (leads) bring_rows(w);
     while (w.job) {
       const gpu_job &j = *w.job;
+      const int row = w.row + threadIdx.x;
+      const bool mine = threadIdx.x < BLOCK && row < j.rows;
+      /* on their way while outputs are computed */
+      const double given = mine && work.kind == FOR_PULL ? j.u[row] : 0.0;
+      const row_needs needs = mine && has_loss(work.kind) ? needs_of(j, row) : row_needs{};
       theta = __uint_as_float(j.tops->theta), weights_back = 1.0f / weight_scale(j.tops->made);
       forward_low = values_have_low(work.precision, j, work.kind);
       backward_low = work.precision != HVI_DEVICE_FP16;
-      if (w.begins()) {
-        loss = u_sum = 0.0;
-#pragma unroll
-        for (int i = 0; i < SIDES * 4; i++) head[i / 4][i % 4] = 0.0f;
-      }
-      barrier_wait(shared_at(&m.there), turn);
+      if (w.begins()) loss = u_sum = 0.0, head[0] = head[1] = head[2] = head[3] = 0.0f;
+      barrier_wait(shared_at(&m.rows), turn);
       turn ^= 1;
-      forward();
-      float u;
-      const float top_u = residuals(u);
+      const float values_back = forward();
+      const float top_u = residuals(needs, given);
       if (goes_back(work.kind))
-        backward(u, top_u);
+        backward(top_u, values_back);
       else
-        meet(1, WORKERS); /* nobody reads the rows any more */
+        meet(1, WORKERS); /* nobody reads X any more */
       walk next = w;
       next.next(work);
       if (leads) bring_rows(next);
       if (w.ends()) end_unit();
       w = next;
     }
-    if (leads) wait_copies_out<0>();
+    wait_copies_out<0>();
   }
 };
 
 template <bool FAST>
-__global__ void __launch_bounds__(THREADS, 2) pass_rows(const __grid_constant__ pass_work work) {
+__global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ pass_work work) {
   extern __shared__ __align__(1024) char shared[];
   memory &m = *(memory *)shared;
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared_at(&m.full[i]), 1);
-      barrier_init(shared_at(&m.empty[i]), WARPS);
+      barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
     }
-    barrier_init(shared_at(&m.there), 1);
-    barrier_init(shared_at(&m.left), 1);
+    barrier_init(shared_at(&m.rows), GROUPS + 1);
+    barrier_init(shared_at(&m.values), GROUPS);
     fence_barriers();
   }
   __syncthreads();
   if (threadIdx.x >= WORKERS) {
-    give_registers<32>();
-    if (threadIdx.x == WORKERS) bring_pieces<FAST>(m, work);
+    give_registers<56>();
+    if (threadIdx.x == WORKERS) bring_weights(m, work);
   } else {
     take_registers<224>();
     worker<FAST> all(m, work);
@@ -668,22 +627,15 @@ static bool all_fast(const hvi_device_shape *s) {
 void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const pass_work work = {l->jobs,      chain_of(s),   kind,
                           l->precision, l->most_tiles, l->most_tiles * l->count};
-  const unsigned most = 2 * l->processors, blocks = min((unsigned)work.all, most);
+  const unsigned blocks = work.all < l->processors ? work.all : l->processors;
   if (all_fast(s))
     pass_rows<true><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
   else
     pass_rows<false><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
 }
 
-static cudaError_t allow(const void *kernel) {
-  const cudaError_t e =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(memory));
-  return e ? e
-           : cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                  cudaSharedmemCarveoutMaxShared);
-}
-
 cudaError_t hvi_gpu_allow_passes(void) {
-  const cudaError_t e = allow((const void *)pass_rows<true>);
-  return e ? e : allow((const void *)pass_rows<false>);
+  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  const cudaError_t e = cudaFuncSetAttribute(pass_rows<true>, what, sizeof(memory));
+  return e ? e : cudaFuncSetAttribute(pass_rows<false>, what, sizeof(memory));
 }

@@ -4,6 +4,7 @@
  * Rows are cut into parts, in order. Weight gradients are sums over rows: a part's rows are summed in
  * their order, and the parts' sums in theirs. How many parts there are depends on the rows alone, so
  * that a network's bits do not depend on what else a device is doing. No sum crosses a tile of outputs.
+ * With halves few rows are one part, whose gradient needs no memory: the step is taken where it is summed.
  *
  * A slot is the memory that one network needs during a step and not after it, in floats:
  *
@@ -27,8 +28,9 @@
 typedef enum hvi_gpu_form { HVI_GPU_NUMBERS = 8, HVI_GPU_HALVES = 64 } hvi_gpu_form;
 
 enum {
-  HVI_GPU_WIDEST = 256, /* layers of networks whose values are halves */
-  HVI_GPU_PART_ROWS = 256,
+  HVI_GPU_WIDEST = 256,    /* layers of networks whose values are halves */
+  HVI_GPU_PART_ROWS = 256, /* the least */
+  HVI_GPU_PART_ROWS_OF_HALVES = 2048,
   HVI_GPU_MOST_PARTS = 32,
   HVI_GPU_PART_STEP = 64,
   HVI_GPU_HEAD_STEP = 64,
@@ -41,12 +43,13 @@ static inline size_t hvi_gpu_padded(size_t n, size_t step) { return (n + step - 
 static inline size_t hvi_gpu_tiles(size_t n, size_t tile) { return (n + tile - 1) / tile; }
 
 /* Rows of a part: a multiple of the step, such that there are not too many parts. */
-static inline size_t hvi_gpu_part_rows(size_t rows) {
-  const size_t fair = hvi_gpu_tiles(rows, HVI_GPU_MOST_PARTS), least = HVI_GPU_PART_ROWS;
+static inline size_t hvi_gpu_part_rows(hvi_gpu_form form, size_t rows) {
+  const size_t fair = hvi_gpu_tiles(rows, HVI_GPU_MOST_PARTS);
+  const size_t least = form == HVI_GPU_HALVES ? HVI_GPU_PART_ROWS_OF_HALVES : HVI_GPU_PART_ROWS;
   return hvi_gpu_padded(fair > least ? fair : least, HVI_GPU_PART_STEP);
 }
-static inline size_t hvi_gpu_parts(size_t rows) {
-  return hvi_gpu_tiles(rows, hvi_gpu_part_rows(rows));
+static inline size_t hvi_gpu_parts(hvi_gpu_form form, size_t rows) {
+  return hvi_gpu_tiles(rows, hvi_gpu_part_rows(form, rows));
 }
 
 static inline size_t hvi_gpu_head_rows(size_t rows) {
@@ -78,7 +81,7 @@ static inline size_t hvi_gpu_sums(const hvi_device_shape *s, hvi_gpu_form form, 
   return hvi_gpu_slopes(s, form, rows) + hvi_gpu_values(s, form, rows, s->layer_count);
 }
 static inline size_t hvi_gpu_head_sums(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
-  return hvi_gpu_sums(s, form, rows) + hvi_gpu_parts(rows) * hvi_device_numbers(s);
+  return hvi_gpu_sums(s, form, rows) + hvi_gpu_parts(form, rows) * hvi_device_numbers(s);
 }
 static inline size_t hvi_gpu_losses(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
   const size_t each = hvi_device_padded(s->width[s->layer_count - 1]) + HVI_DEVICE_PAD;

@@ -17,7 +17,7 @@
  * The update adds the sums of gradients, of parts or of the head's tiles, in their order, and takes the
  * step in one pass over the parameters, four numbers to a thread.
  */
-#include "gpu/halves.cuh"
+#include "gpu/step.cuh"
 
 /* A thread of the update takes four numbers at a time, several times. */
 enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 2 };
@@ -142,50 +142,13 @@ __global__ void __launch_bounds__(THREADS)
   if (threadIdx.x < 32) arrive(j, losses_of(j, y), tile, j.head_tiles, loss);
 }
 
-__device__ inline float step_of(const gpu_job &j, const progress &p, float theta, float g, float *m,
-                                float *v) {
-  if (j.rule == HVI_DEVICE_GD) return theta - p.rate * g;
-  const float b1 = (float)j.beta1, b2 = (float)j.beta2;
-  if (j.rule == HVI_DEVICE_MOMENTUM) {
-    *m = b1 * *m + g;
-    return theta - p.rate * *m;
-  }
-  *m = b1 * *m + (float)(1.0 - j.beta1) * g;
-  *v = b2 * *v + (float)(1.0 - j.beta2) * g * g;
-  const float down = p.rate * *m / (sqrtf(p.root * *v) + (float)j.epsilon);
-  return theta - (down + p.shrink * theta);
-}
-
 /* Sums of parts, or of the head's tiles, in their order. */
-__device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t at) {
+__device__ inline numbers<4> gradient_at(const gpu_job &j, const layer &head, size_t at) {
   const bool of_head = at >= head.weight;
   const float *sums =
       of_head ? head_sums_of(j, head, 0) + (at - head.weight) : sums_of(j, head, 0) + at;
-  const size_t each = of_head ? head.lead_in + head.lead_out : head.numbers;
-  const int count = of_head ? j.head_tiles : j.parts;
-  float4 g = *(const float4 *)sums;
-#pragma unroll 8
-  for (int i = 1; i < count; i++) {
-    const float4 x = *(const float4 *)(sums + i * each);
-    g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
-  }
-  return g;
-}
-
-/* The step of four numbers, and their halves; the largest of them. */
-__device__ inline float step_at(const gpu_job &j, const layer &head, const chain &net, size_t at) {
-  const progress &p = *j.state;
-  float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
-  const float4 g = gradient_at(j, head, at);
-  theta.x = step_of(j, p, theta.x, g.x, &m.x, &v.x);
-  theta.y = step_of(j, p, theta.y, g.y, &m.y, &v.y);
-  theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
-  theta.w = step_of(j, p, theta.w, g.w, &m.w, &v.w);
-  *(float4 *)(j.theta + at) = theta;
-  if (net.layers > 0) put_weights(j, net, at, theta, weight_scale(j.tops->made));
-  if (j.rule != HVI_DEVICE_GD) *(float4 *)(j.m + at) = m;
-  if (j.rule == HVI_DEVICE_ADAM) *(float4 *)(j.v + at) = v;
-  return fmaxf(fmaxf(fabsf(theta.x), fabsf(theta.y)), fmaxf(fabsf(theta.z), fabsf(theta.w)));
+  return sum_up<4>(sums, of_head ? head.lead_in + head.lead_out : head.numbers,
+                   of_head ? j.head_tiles : j.parts);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -193,17 +156,16 @@ __global__ void __launch_bounds__(THREADS)
                    pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
+  const stepper step(j, kind);
   float top = 0.0f;
   for (int i = 0; i < UPDATES; i++) {
     const size_t at = 4 * (((size_t)blockIdx.x * UPDATES + i) * THREADS + threadIdx.x);
     if (at >= head.numbers) break;
-    if (kind == FOR_PULL)
-      *(float4 *)(j.gradient + at) = gradient_at(j, head, at);
-    else
-      top = fmaxf(top, step_at(j, head, net, at));
+    const numbers<4> theta = step.put(at, gradient_at(j, head, at), step.fetch<4>(at));
+    if (net.layers > 0 && step.steps) put_weights(j, net, at, theta, weight_scale(j.tops->made));
+    top = larger(top, theta);
   }
-  if (kind == FOR_PULL) return;
-  raise_top(&j.tops->theta, top);
+  if (kind == FOR_STEP) raise_top(&j.tops->theta, top);
 }
 
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */

@@ -14,26 +14,38 @@ static void check_cover(size_t rows, size_t each, size_t step, size_t pieces, si
 static void parts_cover_the_rows(void **state) {
   (void)state;
   for (size_t rows = 1; rows < 300000; rows += rows < 3000 ? 1 : 997) {
-    check_cover(rows, hvi_gpu_part_rows(rows), HVI_GPU_PART_STEP, hvi_gpu_parts(rows),
-                HVI_GPU_MOST_PARTS);
+    for (size_t i = 0; i < 2; i++) {
+      const hvi_gpu_form form = i ? HVI_GPU_HALVES : HVI_GPU_NUMBERS;
+      check_cover(rows, hvi_gpu_part_rows(form, rows), HVI_GPU_PART_STEP, hvi_gpu_parts(form, rows),
+                  HVI_GPU_MOST_PARTS);
+    }
     check_cover(rows, hvi_gpu_head_rows(rows), HVI_GPU_HEAD_STEP, hvi_gpu_head_tiles(rows),
                 HVI_GPU_MOST_HEAD_TILES);
-    assert_true(hvi_gpu_parts(rows) <= hvi_gpu_head_tiles(rows)); /* losses are of either */
   }
 }
 
 static void parts_are_those_by_hand(void **state) {
   (void)state;
-  const size_t known[][5] = {
-      /* rows, rows of a part, parts, rows of a tile of the head, tiles */
-      {1, 256, 1, 64, 1},        {256, 256, 1, 64, 4},         {257, 256, 2, 64, 5},
-      {1000, 256, 4, 64, 16},    {8192, 256, 32, 64, 128},     {8193, 320, 26, 64, 129},
-      {10000, 320, 32, 64, 157}, {100000, 3136, 32, 448, 224}, {4000000, 125056, 32, 8192, 489}};
+  const size_t known[][7] = {
+      /* rows, rows of a part, parts, the same of halves, rows of a tile of the head, tiles */
+      {1, 256, 1, 2048, 1, 64, 1},
+      {256, 256, 1, 2048, 1, 64, 4},
+      {257, 256, 2, 2048, 1, 64, 5},
+      {1000, 256, 4, 2048, 1, 64, 16},
+      {2049, 256, 9, 2048, 2, 64, 33},
+      {8192, 256, 32, 2048, 4, 64, 128},
+      {8193, 320, 26, 2048, 5, 64, 129},
+      {10000, 320, 32, 2048, 5, 64, 157},
+      {100000, 3136, 32, 3136, 32, 448, 224},
+      {4000000, 125056, 32, 125056, 32, 8192, 489}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    assert_int_equal(hvi_gpu_part_rows(known[i][0]), known[i][1]);
-    assert_int_equal(hvi_gpu_parts(known[i][0]), known[i][2]);
-    assert_int_equal(hvi_gpu_head_rows(known[i][0]), known[i][3]);
-    assert_int_equal(hvi_gpu_head_tiles(known[i][0]), known[i][4]);
+    const size_t *k = known[i];
+    assert_int_equal(hvi_gpu_part_rows(HVI_GPU_NUMBERS, k[0]), k[1]);
+    assert_int_equal(hvi_gpu_parts(HVI_GPU_NUMBERS, k[0]), k[2]);
+    assert_int_equal(hvi_gpu_part_rows(HVI_GPU_HALVES, k[0]), k[3]);
+    assert_int_equal(hvi_gpu_parts(HVI_GPU_HALVES, k[0]), k[4]);
+    assert_int_equal(hvi_gpu_head_rows(k[0]), k[5]);
+    assert_int_equal(hvi_gpu_head_tiles(k[0]), k[6]);
   }
 }
 
@@ -56,7 +68,7 @@ static void check_slot(const hvi_device_shape *s, size_t rows, hvi_gpu_form form
   assert_int_equal(hvi_gpu_sums(s, form, rows), values + at);
   const size_t head = hvi_gpu_head_sums(s, form, rows), losses = hvi_gpu_losses(s, form, rows);
   const size_t tiles = hvi_gpu_head_tiles(rows), scales = hvi_gpu_scales(s, form, rows);
-  assert_int_equal(head, values + at + hvi_gpu_parts(rows) * hvi_device_numbers(s));
+  assert_int_equal(head, values + at + hvi_gpu_parts(form, rows) * hvi_device_numbers(s));
   assert_int_equal(losses, head + tiles * ((last + 7) / 8 * 8 + 8));
   assert_int_equal(losses % 2, 0);
   assert_int_equal(scales, losses + 2 * tiles);
