@@ -13,7 +13,7 @@
  * whatever the tile is.
  *
  * The sums of a slab start from zero, small products first, and are added here, taken back to their size: a
- * slab is the 64 rows that have one scale. Sums of D, for biases, are products with a matrix of ones.
+ * slab is the 64 rows that have one scale. Sums of D, for biases, are added up beside the products.
  *
  * With lane = 4 g + t, a thread of a group's warp w has outputs 16 w + g and 8 more, and of each 8 inputs
  * those at 2 t and one more.
@@ -26,21 +26,19 @@ namespace {
 enum {
   GROUPS = 2,
   WORKERS = 128 * GROUPS,
-  THREADS = WORKERS + 32, /* the last warp brings what the others multiply */
+  THREADS = WORKERS + 128, /* one more warp brings what the others multiply */
   TILE = 128,
   OF_BLOCK = BLOCK * ROW_BYTES,
   OPERAND = TILE / BLOCK * OF_BLOCK, /* high or low halves of a slab of D or H */
   STAGE = 4 * OPERAND,               /* D's high and low, then H's */
   STAGES = 3,
-  ONES = 256,
-  HAND_COLUMNS = 32,
+  HAND_COLUMNS = 64,
   HAND = HAND_COLUMNS + 4 /* such that threads write to different banks */
 };
 
 struct memory {
   char stage[STAGES][STAGE];
   float hand[GROUPS][BLOCK][HAND];
-  unsigned ones[ONES / 4];
   unsigned long long full[STAGES], empty[STAGES]; /* barriers */
 };
 
@@ -86,32 +84,25 @@ struct ring {
   __device__ int stage() const { return at % STAGES; }
   __device__ unsigned turn() const { return at / STAGES % 2; }
 
-  /* Rows of a slab of x, columns `column` .., to a place in the stage: so many bytes. */
-  __device__ static unsigned bring_operand(const halves &x, int column, int columns, int row,
-                                           bool low, unsigned to, unsigned barrier, bool counting) {
-    const int block = column / BLOCK, blocks = min(columns / BLOCK, x.blocks - block);
-    for (int b = 0; !counting && b < blocks; b++) {
-      const char *from = x.high + ((size_t)(block + b) * x.rows + row) * ROW_BYTES;
-      copy_in(to + b * OF_BLOCK, from, OF_BLOCK, barrier);
-      if (low) copy_in(to + OPERAND + b * OF_BLOCK, from + x.low, OF_BLOCK, barrier);
-    }
-    return blocks * OF_BLOCK * (low ? 2 : 1);
-  }
-  /* The slabs of a task, by one thread. */
+  /* The slabs of a task, by one warp: a lane looks after a block of 64 columns of D or H, of its high halves or
+   * its low ones. */
   __device__ void bring(const gradient_work &work, const task &t) {
-    const halves d = slopes_halves(*t.job, work.net, t.l),
-                 h = values_halves(*t.job, work.net, t.l - 1);
-    for (int s = 0; s < t.slabs; s++, at++) {
-      const unsigned to = shared_at(all.stage[stage()]), barrier = shared_at(&all.full[stage()]);
-      const int row = t.first + s * BLOCK;
+    const int lane = threadIdx.x % 32, low = lane % 2, own = lane / 2 % 2;
+    const bool of_d = lane < 4;
+    const halves x =
+        of_d ? slopes_halves(*t.job, work.net, t.l) : values_halves(*t.job, work.net, t.l - 1);
+    const int block = (of_d ? t.m : t.n) / BLOCK + own;
+    const bool copies =
+        lane < 8 && (work.low || !low) && block < x.blocks && (of_d || own * BLOCK < work.across);
+    const unsigned bytes = OF_BLOCK * __popc(__ballot_sync(~0u, copies));
+    const unsigned to = (of_d ? 0 : 2 * OPERAND) + low * OPERAND + own * OF_BLOCK;
+    const char *from = x.high + low * x.low + ((size_t)block * x.rows + t.first) * ROW_BYTES;
+    for (int s = 0; s < t.slabs; s++, at++, from += OF_BLOCK) {
+      const unsigned barrier = shared_at(&all.full[stage()]);
       barrier_wait(shared_at(&all.empty[stage()]), turn() ^ 1);
-      unsigned bytes = 0;
-      for (bool counting : {true, false}) {
-        bytes += bring_operand(d, t.m, TILE, row, work.low, to, barrier, counting);
-        bytes +=
-            bring_operand(h, t.n, work.across, row, work.low, to + 2 * OPERAND, barrier, counting);
-        if (counting) barrier_expect(barrier, bytes);
-      }
+      if (lane == 0) barrier_expect(barrier, bytes);
+      __syncwarp();
+      if (copies) copy_in(shared_at(all.stage[stage()]) + to, from, OF_BLOCK, barrier);
     }
   }
   /* The next slab is there: its stage. */
@@ -127,65 +118,98 @@ struct ring {
   }
 };
 
-/* A slab's sums, and with BIAS those of D. */
+/* D of a warp's 16 rows of a slab, summed up over them: columns 2 lane and one more of the group's. */
+template <bool LOW> __device__ __forceinline__ float2 sum_columns(const char *stage) {
+  const int lane = threadIdx.x % 32, first = threadIdx.x % 128 / 32 * 16;
+  const char *group = stage + threadIdx.x / 128 * OF_BLOCK + lane % 4 * 4;
+  float2 sum = make_float2(0.0f, 0.0f);
+#pragma unroll
+  for (int i = 0; i < 16; i++) {
+    const char *at = group + (first + i) * ROW_BYTES + (lane / 4 ^ i % 8) * PIECE;
+    const float2 x = join_two(*(const unsigned *)at, LOW ? *(const unsigned *)(at + OPERAND) : 0u);
+    sum.x += x.x, sum.y += x.y;
+  }
+  return sum;
+}
+
+/* A slab's sums, and with BIAS those of D, while the products are under way. */
 template <int COUNT, bool LOW, bool BIAS>
-__device__ __forceinline__ void multiply_slab(float (&group)[COUNT], float (&bias)[4],
-                                              unsigned stage, unsigned ones) {
+__device__ __forceinline__ float2 multiply_slab(float (&group)[COUNT], const char *stage) {
   constexpr unsigned long long ON = OPERAND_STEP<false>, LOW_ONE = OPERAND >> 4;
-  const unsigned long long a = operand_at<false>(stage + threadIdx.x / 128 * OF_BLOCK);
-  const unsigned long long b = operand_at<false>(stage + 2 * OPERAND);
-  const unsigned long long one = (8ull << 32) | (8ull << 16) | ((ones & 0x3ffff) >> 4);
+  const unsigned long long a = operand_at<false>(shared_at(stage) + threadIdx.x / 128 * OF_BLOCK);
+  const unsigned long long b = operand_at<false>(shared_at(stage) + 2 * OPERAND);
   products_begin();
 #pragma unroll
   for (int k = 0; LOW && k < 4; k++) {
     multiply_async<false, false>(group, a + k * ON + LOW_ONE, b + k * ON, k > 0);
     multiply_async<false, false>(group, a + k * ON, b + k * ON + LOW_ONE, 1);
-    if (BIAS) multiply_async<false, true>(bias, a + k * ON + LOW_ONE, one, k > 0);
   }
 #pragma unroll
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 4; k++)
     multiply_async<false, false>(group, a + k * ON, b + k * ON, LOW || k > 0);
-    if (BIAS) multiply_async<false, true>(bias, a + k * ON, one, LOW || k > 0);
-  }
   products_commit();
+  const float2 sum = BIAS ? sum_columns<LOW>(stage) : make_float2(0.0f, 0.0f);
   products_wait<0>();
   settle(group);
-  if (BIAS) settle(bias);
+  return sum;
 }
 
-/* A thread's numbers of a tile, and its biases, to the sums of the part. */
-template <int COUNT, bool BIAS>
+/* A thread's numbers of a tile to the sums of the part. */
+template <int COUNT>
 __device__ __forceinline__ void leave_sums(const gradient_work &work, const task &t,
-                                           const float (&c)[COUNT], const float (&bias)[4]) {
+                                           const float (&c)[COUNT]) {
   const chain &net = work.net;
   const int out = net.width[t.l], lead = (net.width[t.l - 1] + 7) / 8 * 8, lane = threadIdx.x % 32;
-  float *to = sums_at(*t.job, net, t.part);
+  float *to = sums_at(*t.job, net, t.part) + net.weight[t.l];
 #pragma unroll
   for (int half = 0; half < 2; half++) {
     const int row = t.m + threadIdx.x / 32 * 16 + lane / 4 + 8 * half;
-    float *line = to + net.weight[t.l] + (size_t)row * lead;
-    if (BIAS && lane % 4 == 0 && row < (out + 7) / 8 * 8) to[net.bias[t.l] + row] = bias[2 * half];
 #pragma unroll
     for (int i = 0; i < COUNT / 4; i++) {
       const int column = t.n + 8 * i + lane % 4 * 2;
       if (row < out && column < lead)
-        *(float2 *)(line + column) = make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
+        *(float2 *)(to + (size_t)row * lead + column) =
+            make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
     }
   }
 }
 
-/* The step of 32 inputs of a group's outputs, whose sums are at hand. */
+/* The biases of a group's outputs: the sums of its warps, (0 + 1) + (2 + 3), to the part's or to their step. */
+__device__ inline void end_biases(memory &all, const gradient_work &work, const task &t,
+                                  float2 bias) {
+  const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int row = t.m + group * BLOCK + 2 * lane;
+  const size_t at = work.net.bias[t.l] + row;
+  *(float2 *)(all.hand[group][warp * 2 + lane / 16] + lane % 16 * 2) = bias;
+  meet(2 + group, 128);
+  if (warp == 0 && row < (work.net.width[t.l] + 7) / 8 * 8) {
+    const float *own = all.hand[group][lane / 16] + lane % 16 * 2;
+    numbers<2> g;
+    for (int i = 0; i < 2; i++)
+      g.at[i] = (own[i] + own[2 * HAND + i]) + (own[4 * HAND + i] + own[6 * HAND + i]);
+    if (work.at_once) {
+      const stepper step(*t.job, work.kind);
+      const numbers<2> theta = step.put(at, g, step.fetch<2>(at));
+      if (step.steps) atomicMax(&t.job->tops->theta, __float_as_uint(larger(0.0f, theta)));
+    } else {
+      *(numbers<2> *)(sums_at(*t.job, work.net, t.part) + at) = g;
+    }
+  }
+  meet(2 + group, 128);
+}
+
+/* The step of 64 inputs of a group's outputs, whose sums are at hand. */
 __device__ inline float step_some(const gradient_work &work, const task &t, const stepper &step,
                                   const float (*sums)[HAND], int first) {
-  enum { TOGETHER = 2, LINES = 128 / (HAND_COLUMNS / 4) };
+  enum { TOGETHER = 4, FOURS = HAND_COLUMNS / 4, LINES = 128 / FOURS };
   const halves to = weight_halves(*t.job, work.net, t.l);
   const float scale = weight_scale(t.job->tops->made);
   const int out = work.net.width[t.l], lead = (work.net.width[t.l - 1] + 7) / 8 * 8;
-  const int own = threadIdx.x % 8 * 4, column = first + own;
+  const int own = threadIdx.x % FOURS * 4, column = first + own;
   float top = 0.0f;
   if (column >= lead) return top;
 #pragma unroll 1
-  for (int line = threadIdx.x % 128 / 8; line < BLOCK; line += TOGETHER * LINES) {
+  for (int line = threadIdx.x % 128 / FOURS; line < BLOCK; line += TOGETHER * LINES) {
     const int row = t.m + threadIdx.x / 128 * BLOCK + line;
     const size_t at = work.net.weight[t.l] + (size_t)row * lead + column;
     state<4> x[TOGETHER];
@@ -206,33 +230,35 @@ __device__ inline float step_some(const gradient_work &work, const task &t, cons
 
 /* A thread's numbers of a tile to where its group has them at hand, some columns at a time, for their step.
  * All of that is one piece of code, since it is long. */
-template <int COUNT, bool BIAS>
+template <int COUNT>
 __device__ __forceinline__ void take_steps(memory &all, const gradient_work &work, const task &t,
-                                           const float (&c)[COUNT], const float (&bias)[4]) {
+                                           const float (&c)[COUNT]) {
+  enum { AT_ONCE = HAND_COLUMNS / 2 };
   const stepper step(*t.job, work.kind);
   const int group = threadIdx.x / 128, lane = threadIdx.x % 32;
   const int line = threadIdx.x % 128 / 32 * 16 + lane / 4;
   float(*sums)[HAND] = all.hand[group], top = 0.0f;
 #pragma unroll 1
-  for (int q = 0; q < COUNT / 16; q++) {
+  for (int q = 0; q < COUNT / AT_ONCE; q++) {
 #pragma unroll
-    for (int own = 0; own < COUNT / 16; own++)
+    for (int own = 0; own < COUNT / AT_ONCE; own++)
 #pragma unroll
-      for (int i = 0; own == q && i < 16; i += 2)
+      for (int i = 0; own == q && i < AT_ONCE; i += 2)
         *(float2 *)(sums[line + i / 2 % 2 * 8] + i / 4 * 8 + lane % 4 * 2) =
-            make_float2(c[16 * own + i], c[16 * own + i + 1]);
+            make_float2(c[AT_ONCE * own + i], c[AT_ONCE * own + i + 1]);
     meet(2 + group, 128);
     top = fmaxf(top, step_some(work, t, step, sums, t.n + HAND_COLUMNS * q));
     meet(2 + group, 128);
   }
-#pragma unroll
-  for (int half = 0; BIAS && half < 2; half++) {
-    const int row = t.m + group * BLOCK + line + 8 * half;
-    const size_t at = work.net.bias[t.l] + row;
-    if (lane % 4 == 0 && row < (work.net.width[t.l] + 7) / 8 * 8)
-      top = larger(top, step.put(at, numbers<1>{bias[2 * half]}, step.fetch<1>(at)));
-  }
   if (step.steps) raise_top(&t.job->tops->theta, top);
+}
+
+/* What the step of a tile will need, on its way from memory meanwhile. */
+__device__ inline void foresee(const gradient_work &work, const task &t, int columns) {
+  const int out = work.net.width[t.l], lead = (work.net.width[t.l - 1] + 7) / 8 * 8;
+  const int row = t.m + threadIdx.x / 2;
+  for (int own = threadIdx.x % 2 * 32; row < out && own < min(columns, lead - t.n); own += 64)
+    foresee_state(*t.job, work.net.weight[t.l] + (size_t)row * lead + t.n + own);
 }
 
 /* A tile, of which 2 COUNT columns are wanted. */
@@ -243,22 +269,23 @@ __device__ __forceinline__ void sum_tile(ring &r, const gradient_work &work, con
   const float *d_back = scale_place(j, t.l, true, tile);
   const float *h_back = t.l > 1 ? scale_place(j, t.l - 1, false, tile) : NULL;
   const float x_back = 1.0f / scale_of(j.tops->x);
-  float c[COUNT] = {}, bias[4] = {}, group[COUNT], of_group[4] = {};
+  float c[COUNT] = {}, group[COUNT];
+  float2 bias = make_float2(0.0f, 0.0f);
+  if (work.at_once && work.kind == FOR_STEP) foresee(work, t, 2 * COUNT);
   for (int s = 0; s < t.slabs; s++) {
     const float of_d = d_back[s], back = of_d * (h_back ? h_back[s] : x_back);
     const int stage = r.take();
-    multiply_slab<COUNT, LOW, BIAS>(group, of_group, shared_at(r.all.stage[stage]),
-                                    shared_at(r.all.ones));
+    const float2 sum = multiply_slab<COUNT, LOW, BIAS>(group, r.all.stage[stage]);
     r.release(stage);
 #pragma unroll
     for (int i = 0; i < COUNT; i++) c[i] = fmaf(group[i], back, c[i]);
-#pragma unroll
-    for (int i = 0; BIAS && i < 4; i++) bias[i] = fmaf(of_group[i], of_d, bias[i]);
+    bias.x = fmaf(sum.x, of_d, bias.x), bias.y = fmaf(sum.y, of_d, bias.y);
   }
+  if (BIAS) end_biases(r.all, work, t, bias);
   if (work.at_once)
-    take_steps<COUNT, BIAS>(r.all, work, t, c, bias);
+    take_steps<COUNT>(r.all, work, t, c);
   else
-    leave_sums<COUNT, BIAS>(work, t, c, bias);
+    leave_sums<COUNT>(work, t, c);
 }
 
 /* The head's numbers: sums of units, in their order. */
@@ -280,7 +307,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     gradients_of_parts(const __grid_constant__ gradient_work work) {
   extern __shared__ __align__(1024) char shared[];
   memory &m = *(memory *)shared;
-  if (threadIdx.x < ONES / 4) m.ones[threadIdx.x] = 0x3c003c00u;
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared_at(&m.full[i]), 1);
@@ -288,15 +314,16 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     fence_barriers();
   }
-  fence_copies();
   __syncthreads();
   ring r(m);
   task t;
   if (threadIdx.x >= WORKERS) {
-    for (int tile = blockIdx.x; threadIdx.x == WORKERS && tile < work.all; tile += gridDim.x)
+    give_registers<56>();
+    for (int tile = blockIdx.x; threadIdx.x < WORKERS + 32 && tile < work.all; tile += gridDim.x)
       if (t.find(work, tile) && t.l > 0) r.bring(work, t);
     return;
   }
+  take_registers<224>();
   for (int tile = blockIdx.x; tile < work.all; tile += gridDim.x) {
     if (!t.find(work, tile)) continue;
     const bool narrow = t.l > 0 && min(work.net.width[t.l - 1], work.across) <= BLOCK;

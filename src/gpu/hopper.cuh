@@ -136,15 +136,3 @@ __device__ inline void multiply_async(float (&c)[32], unsigned long long a, unsi
             : SIXTEEN(c, 0), SIXTEEN(c, 16)
             : "l"(a), "l"(b), "r"(on), "n"(A_ROWS ? 0 : 1), "n"(B_ROWS ? 0 : 1));
 }
-template <bool A_ROWS, bool B_ROWS>
-__device__ inline void multiply_async(float (&c)[4], unsigned long long a, unsigned long long b,
-                                      int on) {
-  ON_HOPPER(
-      "{\n"
-      ".reg .pred on;\n"
-      "setp.ne.b32 on, %6, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0,%1,%2,%3}, %4, %5, on, 1, 1, %7, %8;\n"
-      "}"
-      : FOUR(c, 0)
-      : "l"(a), "l"(b), "r"(on), "n"(A_ROWS ? 0 : 1), "n"(B_ROWS ? 0 : 1));
-}
