@@ -44,9 +44,8 @@ struct memory {
   char buffer[2][2][PLANE]; /* high halves and low ones */
   char stage[STAGES][PLANE];
   float head[GROUPS][2][COLUMNS]; /* sums of warps */
-  float out[GROUPS][BLOCK], u[BLOCK], top[2][WORKERS / 32];
-  double loss, u_sum;
-  unsigned long long full[STAGES], empty[STAGES], rows, values; /* barriers */
+  float out[GROUPS][BLOCK], top[2][WORKERS / 32];
+  unsigned long long full[STAGES], empty[STAGES], rows, multiplied, values; /* barriers */
 };
 static_assert(sizeof(memory) <= 227 * 1024, "what a block may have");
 
@@ -114,31 +113,52 @@ struct ring {
   }
 };
 
-/* Low pieces come before the high ones of the same k. */
-__device__ inline void bring_weights(memory &m, const pass_work &work) {
+/* X of a tile. */
+__device__ inline void bring_rows(memory &m, const pass_work &work, const walk &w) {
+  const unsigned barrier = shared_at(&m.rows), to = shared_at(m.buffer[0][0]);
+  const halves x = halves_at(w.job->x_halves, w.job->rows, work.net.width[0]);
+  const bool low = values_have_low(work.precision, *w.job, work.kind);
+  barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1));
+  for (int b = 0; b < x.blocks; b++) {
+    const char *from = x.high + ((size_t)b * x.rows + w.row) * ROW_BYTES;
+    copy_in(to + b * OF_BLOCK, from, OF_BLOCK, barrier);
+    if (low) copy_in(to + PLANE + b * OF_BLOCK, from + x.low, OF_BLOCK, barrier);
+  }
+}
+
+/* What the products of a tile take. Low pieces come before the high ones of the same k. */
+__device__ inline void bring_weights(ring &r, const pass_work &work, const gpu_job &j) {
   const chain &net = work.net;
+  const bool forward_low = values_have_low(work.precision, j, work.kind);
+  const bool backward_low = work.precision != HVI_DEVICE_FP16;
+  for (int l = 1; l <= net.layers; l++) {
+    const halves x = weight_halves(j, net, l);
+    const unsigned bytes = x.rows * ROW_BYTES;
+    for (int s = 0; s < x.blocks; s++) {
+      const char *from = x.high + (size_t)s * bytes;
+      if (forward_low) r.bring(from + x.low, 0, bytes, 1);
+      r.bring(from, 0, bytes, 1);
+    }
+  }
+  for (int l = net.layers; goes_back(work.kind) && l > 1; l--) {
+    const halves x = weight_halves(j, net, l);
+    const size_t block = (size_t)x.rows * ROW_BYTES;
+    for (int s = 0; s < x.rows / BLOCK; s++) {
+      const char *from = x.high + (size_t)s * OF_BLOCK;
+      if (backward_low) r.bring(from + x.low, block, OF_BLOCK, x.blocks);
+      r.bring(from, block, OF_BLOCK, x.blocks);
+    }
+  }
+}
+
+/* All that is multiplied, by one thread. X comes when the products of the rows before are there. */
+__device__ inline void bring_all(memory &m, const pass_work &work) {
   ring r(m);
-  for (walk w; w.next(work);) {
-    const bool forward_low = values_have_low(work.precision, *w.job, work.kind);
-    const bool backward_low = work.precision != HVI_DEVICE_FP16;
-    for (int l = 1; l <= net.layers; l++) {
-      const halves x = weight_halves(*w.job, net, l);
-      const unsigned bytes = x.rows * ROW_BYTES;
-      for (int s = 0; s < x.blocks; s++) {
-        const char *from = x.high + (size_t)s * bytes;
-        if (forward_low) r.bring(from + x.low, 0, bytes, 1);
-        r.bring(from, 0, bytes, 1);
-      }
-    }
-    for (int l = net.layers; goes_back(work.kind) && l > 1; l--) {
-      const halves x = weight_halves(*w.job, net, l);
-      const size_t block = (size_t)x.rows * ROW_BYTES;
-      for (int s = 0; s < x.rows / BLOCK; s++) {
-        const char *from = x.high + (size_t)s * OF_BLOCK;
-        if (backward_low) r.bring(from + x.low, block, OF_BLOCK, x.blocks);
-        r.bring(from, block, OF_BLOCK, x.blocks);
-      }
-    }
+  unsigned turn = 0;
+  for (walk w; w.next(work); turn ^= 1) {
+    if (r.at > 0) barrier_wait(shared_at(&m.multiplied), turn ^ 1);
+    bring_rows(m, work, w);
+    bring_weights(r, work, *w.job);
   }
 }
 
@@ -209,11 +229,24 @@ struct place {
   }
 };
 
-/* Two numbers that follow each other, of `count` that there are. */
-template <bool ALL> __device__ inline float2 two_of(const float *x, int at, int count) {
-  if (ALL) return __ldg((const float2 *)(x + at));
-  return make_float2(at < count ? __ldg(x + at) : 0.0f, at + 1 < count ? __ldg(x + at + 1) : 0.0f);
-}
+/* Numbers of a thread's columns. FAST: they are read where this is called, not where they are needed. */
+struct of_columns {
+  float2 at[PAIRS];
+  template <bool FAST>
+  __device__ __forceinline__ void read(const float *x, const place &p, int count) {
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+      const int column = p.column + 8 * i;
+      if (FAST)
+        asm volatile("ld.global.nc.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(at[i].x), "=f"(at[i].y)
+                     : "l"(x + column));
+      else
+        at[i] = make_float2(column < count ? __ldg(x + column) : 0.0f,
+                            column + 1 < count ? __ldg(x + column + 1) : 0.0f);
+    }
+  }
+};
 
 __device__ inline float larger(float top, float2 x) {
   return fmaxf(top, fmaxf(fabsf(x.x), fabsf(x.y)));
@@ -230,12 +263,12 @@ __device__ inline void put_two(char *to, float2 x, float scale, bool low) {
 /* Sums to values, in place. FAST: ReLU, and all columns are there. */
 template <bool FAST>
 __device__ __forceinline__ void activate_sums(float (&c)[NUMBERS], const place &p,
-                                              const float *bias, int count, float back,
+                                              const of_columns &bias, int count, float back,
                                               hvi_activation a) {
 #pragma unroll
   for (int i = 0; i < PAIRS; i++) {
     const int column = p.column + 8 * i;
-    const float2 b = two_of<FAST>(bias, column, count);
+    const float2 b = bias.at[i];
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const float x = fmaf(c[4 * i + q], back, q % 2 ? b.y : b.x);
@@ -289,11 +322,11 @@ __device__ __forceinline__ float put_slopes(char *to, const float (&c)[NUMBERS],
 /* The head's sums of this thread's rows, a number for each row and group of columns. */
 template <bool FAST>
 __device__ __forceinline__ void put_outputs(memory &m, const float (&c)[NUMBERS], const place &p,
-                                            const float *w, int count) {
+                                            const of_columns &w) {
   float out[2] = {0.0f, 0.0f};
 #pragma unroll
   for (int i = 0; i < PAIRS; i++) {
-    const float2 x = two_of<FAST>(w, p.column + 8 * i, count);
+    const float2 x = w.at[i];
 #pragma unroll
     for (int half = 0; half < 2; half++)
       out[half] = fmaf(c[4 * i + 2 * half], x.x, fmaf(c[4 * i + 2 * half + 1], x.y, out[half]));
@@ -334,12 +367,12 @@ __device__ __forceinline__ void add_head(float (&head)[4], const float (&c)[NUMB
 /* D_L from H_L; the largest. */
 template <bool FAST>
 __device__ __forceinline__ float
-put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const float *w, int count,
-                float u0, float u1, float scale, bool low, hvi_activation a) {
+put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const of_columns &w, float u0,
+                float u1, float scale, bool low, hvi_activation a) {
   float top = 0.0f;
 #pragma unroll
   for (int i = 0; i < PAIRS; i++) {
-    const float2 x = two_of<FAST>(w, p.column + 8 * i, count);
+    const float2 x = w.at[i];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const float u = half ? u1 : u0;
@@ -388,7 +421,7 @@ template <bool FAST> struct worker {
   place p;
   const bool leads; /* its group */
   float c[NUMBERS], head[4];
-  double loss, u_sum;
+  double loss, u_sum; /* of rows lane and lane + 32, in all warps alike */
   unsigned turn, values_turn, top_turn;
   /* of the rows under way */
   float theta, weights_back;
@@ -401,22 +434,10 @@ template <bool FAST> struct worker {
   __device__ char *buffer(int l) const { return m.buffer[l % 2][0]; }
   __device__ int tile() const { return w.row / BLOCK; }
 
-  /* X of the next rows, by thread 0; both leaders say that the buffers are theirs. */
-  __device__ void bring_rows(const walk &next) {
-    const unsigned barrier = shared_at(&m.rows);
-    if (threadIdx.x == 0 && next.job) {
-      const halves x = halves_at(next.job->x_halves, next.job->rows, net.width[0]);
-      const bool low = values_have_low(work.precision, *next.job, work.kind);
-      barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1));
-      for (int b = 0; b < x.blocks; b++) {
-        const char *from = x.high + ((size_t)b * x.rows + next.row) * ROW_BYTES;
-        copy_in(shared_at(buffer(0)) + b * OF_BLOCK, from, OF_BLOCK, barrier);
-        if (low)
-          copy_in(shared_at(buffer(0)) + PLANE + b * OF_BLOCK, from + x.low, OF_BLOCK, barrier);
-      }
-    }
-    wait_copies_read();
-    barrier_arrive(barrier);
+  /* The products of these rows are there. */
+  __device__ void end_products() const {
+    if (leads) wait_copies_read();
+    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&m.multiplied));
   }
 
   /* Blocks of its own columns between a buffer and `x`. */
@@ -466,19 +487,22 @@ template <bool FAST> struct worker {
                [&](char *there, unsigned place) { copy_in(to + place, there, OF_BLOCK, barrier); });
   }
 
-  /* H_L of the rows, as numbers. Returns what takes the values below back to their size. */
-  __device__ __forceinline__ float forward() {
+  /* H_L of the rows, as numbers, and the head's weights. Returns what takes the values below back to their
+   * size. */
+  __device__ __forceinline__ float forward(of_columns &head_weights) {
     const gpu_job &j = *w.job;
+    const int last = net.layers;
     float top = __uint_as_float(j.tops->x), scale = scale_of(j.tops->x);
-    for (int l = 1; l <= net.layers; l++) {
+    of_columns bias;
+    for (int l = 1;; l++) {
       const int slabs = padded_block(net.width[l - 1]) / BLOCK;
+      bias.read<FAST>(j.theta + net.bias[l], p, net.width[l]);
       if (net.width[l - 1] <= BLOCK / 2)
         multiply<true, 2>(c, r, buffer(l - 1), slabs, forward_low);
       else
         multiply<true, 4>(c, r, buffer(l - 1), slabs, forward_low);
-      activate_sums<FAST>(c, p, j.theta + net.bias[l], net.width[l], weights_back / scale,
-                          net.activation);
-      if (l == net.layers) break;
+      if (l == last) break;
+      activate_sums<FAST>(c, p, bias, net.width[l], weights_back / scale, net.activation);
       scale = value_scale(net.activation, net.width[l - 1], theta, top);
       const halves to = values_halves(j, net, l);
       const bool leaves = goes_back(work.kind);
@@ -486,46 +510,60 @@ template <bool FAST> struct worker {
       top = put_numbers(buffer(l), c, p, scale, forward_low);
       top = finish(top, buffer(l), leaves ? &to : NULL, forward_low);
     }
+    if (last == 1 || !goes_back(work.kind)) end_products();
+    head_weights.read<FAST>(j.theta + net.head, p, net.width[last]);
+    activate_sums<FAST>(c, p, bias, net.width[last], weights_back / scale, net.activation);
     return 1.0f / scale;
   }
 
-  /* y, and where there is a loss, it and u; the largest u. For all threads. */
-  __device__ __forceinline__ float residuals(const row_needs &needs, double given) {
+  /* y, and where there is a loss, it and u; each warp computes them for itself, two rows to a lane. Returns the
+   * largest u, and those of this thread's rows. */
+  __device__ __forceinline__ float residuals(const of_columns &head_weights, float &u0, float &u1) {
     const gpu_job &j = *w.job;
-    const int row = w.row + threadIdx.x;
-    put_outputs<FAST>(m, c, p, j.theta + net.head, net.width[net.layers]);
-    meet(1, WORKERS);
-    if (threadIdx.x < BLOCK) {
-      float u = (float)given;
-      if (work.kind != FOR_PULL && row < j.rows) {
-        const float y = m.out[0][threadIdx.x] + m.out[1][threadIdx.x] + j.theta[net.head_bias];
-        j.y[row] = y;
-        if (has_loss(work.kind)) loss += row_loss(j, needs, y, &u);
-      }
-      m.u[threadIdx.x] = u;
-      u_sum += u;
+    const int lane = threadIdx.x % 32;
+    row_needs needs[2] = {};
+    double given[2] = {};
+    float u[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int row = w.row + lane + 32 * i;
+      if (row < j.rows && has_loss(work.kind)) needs[i] = needs_of(j, row);
+      if (row < j.rows && work.kind == FOR_PULL) given[i] = j.u[row];
     }
-    if (!goes_back(work.kind)) return 0.0f;
+    put_outputs<FAST>(m, c, p, head_weights);
     meet(1, WORKERS);
-    float top = 0.0f;
-    for (int i = threadIdx.x % 32; i < BLOCK; i += 32) top = fmaxf(top, fabsf(m.u[i]));
-    return __uint_as_float(__reduce_max_sync(~0u, __float_as_uint(top)));
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int own = lane + 32 * i, row = w.row + own;
+      u[i] = (float)given[i];
+      if (work.kind != FOR_PULL && row < j.rows) {
+        const float y = m.out[0][own] + m.out[1][own] + j.theta[net.head_bias];
+        if (threadIdx.x < 32) j.y[row] = y;
+        if (has_loss(work.kind)) loss += row_loss(j, needs[i], y, &u[i]);
+      }
+      u_sum += u[i];
+    }
+    const float mine = p.row < 32 ? u[0] : u[1];
+    u0 = __shfl_sync(~0u, mine, p.row % 32), u1 = __shfl_sync(~0u, mine, p.row % 32 + 8);
+    return __uint_as_float(
+        __reduce_max_sync(~0u, __float_as_uint(fmaxf(fabsf(u[0]), fabsf(u[1])))));
   }
 
   /* D_L .. D_1, values of layer L - 1 being in their buffer. */
-  __device__ __forceinline__ void backward(float top_u, float values_back) {
+  __device__ __forceinline__ void backward(const of_columns &head_weights, float top_u, float u0,
+                                           float u1, float values_back) {
     const gpu_job &j = *w.job;
     const int last = net.layers;
-    const float u0 = m.u[p.row], u1 = m.u[p.row + 8];
     float scale = scale_of_bound(theta * top_u);
     add_head(head, c, u0, u1);
     keep_scale(last, true, scale);
-    float top = put_head_slopes<FAST>(buffer(last), c, p, j.theta + net.head, net.width[last], u0,
-                                      u1, scale, backward_low, net.activation);
+    float top = put_head_slopes<FAST>(buffer(last), c, p, head_weights, u0, u1, scale, backward_low,
+                                      net.activation);
     halves to = slopes_halves(j, net, last);
     top = finish(top, buffer(last), &to, backward_low);
     for (int l = last; l > 1; l--) {
       multiply<false, 4>(c, r, buffer(l), padded_block(net.width[l]) / BLOCK, backward_low);
+      if (l == 2) end_products();
       if (l < last) {
         barrier_wait(shared_at(&m.values), values_turn);
         values_turn ^= 1;
@@ -548,45 +586,38 @@ template <bool FAST> struct worker {
     const int own = w.unit % work.each, count = (net.width[net.layers] + 7) / 8 * 8;
     if (work.kind == FOR_OUTPUTS) return;
     const double sum = warp_sum(loss), u = warp_sum(u_sum);
-    if (threadIdx.x == 32) m.loss = sum, m.u_sum = u;
-    meet(2 + threadIdx.x / 128, 128);
     if (goes_back(work.kind)) {
       float *to = head_sums_at(j, net, own);
       leave_head(m, head, to, count);
       if (threadIdx.x < HVI_DEVICE_PAD)
-        to[count + threadIdx.x] = threadIdx.x == 0 ? (float)(u + m.u_sum) : 0.0f;
+        to[count + threadIdx.x] = threadIdx.x == 0 ? (float)u : 0.0f;
     }
     if (has_loss(work.kind) && threadIdx.x < 32)
-      arrive(j, (double *)head_sums_at(j, net, j.head_tiles), own, j.head_tiles, sum + m.loss);
+      arrive(j, (double *)head_sums_at(j, net, j.head_tiles), own, j.head_tiles, sum);
   }
 
   __device__ __forceinline__ void run() {
-    w.next(work);
-    if (leads) bring_rows(w);
-    while (w.job) {
+    while (w.next(work)) {
       const gpu_job &j = *w.job;
-      const int row = w.row + threadIdx.x;
-      const bool mine = threadIdx.x < BLOCK && row < j.rows;
-      /* on their way while outputs are computed */
-      const double given = mine && work.kind == FOR_PULL ? j.u[row] : 0.0;
-      const row_needs needs = mine && has_loss(work.kind) ? needs_of(j, row) : row_needs{};
+      if (leads) { /* what has left the buffers */
+        wait_copies_read();
+        barrier_arrive(shared_at(&m.rows));
+      }
       theta = __uint_as_float(j.tops->theta), weights_back = 1.0f / weight_scale(j.tops->made);
       forward_low = values_have_low(work.precision, j, work.kind);
       backward_low = work.precision != HVI_DEVICE_FP16;
       if (w.begins()) loss = u_sum = 0.0, head[0] = head[1] = head[2] = head[3] = 0.0f;
       barrier_wait(shared_at(&m.rows), turn);
       turn ^= 1;
-      const float values_back = forward();
-      const float top_u = residuals(needs, given);
+      of_columns head_weights;
+      float u0, u1;
+      const float values_back = forward(head_weights);
+      const float top_u = residuals(head_weights, u0, u1);
       if (goes_back(work.kind))
-        backward(top_u, values_back);
+        backward(head_weights, top_u, u0, u1, values_back);
       else
-        meet(1, WORKERS); /* nobody reads X any more */
-      walk next = w;
-      next.next(work);
-      if (leads) bring_rows(next);
+        meet(1, WORKERS); /* all have read the outputs */
       if (w.ends()) end_unit();
-      w = next;
     }
     wait_copies_out<0>();
   }
@@ -602,13 +633,14 @@ __global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ 
       barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
     }
     barrier_init(shared_at(&m.rows), GROUPS + 1);
+    barrier_init(shared_at(&m.multiplied), WORKERS / 32);
     barrier_init(shared_at(&m.values), GROUPS);
     fence_barriers();
   }
   __syncthreads();
   if (threadIdx.x >= WORKERS) {
     give_registers<56>();
-    if (threadIdx.x == WORKERS) bring_weights(m, work);
+    if (threadIdx.x == WORKERS) bring_all(m, work);
   } else {
     take_registers<224>();
     worker<FAST> all(m, work);
