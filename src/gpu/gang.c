@@ -276,9 +276,16 @@ static hvi_status admit(hvi_gang *g, size_t *count, hvi_error *err) {
   return HVI_OK;
 }
 
-/* The first half of the jobs, or none where there is no room for the one. */
+/* The first half of the jobs, or none where there is no room for the one: not even on a network that is made
+ * anew, without the rows of other jobs. */
 static hvi_status cut(hvi_gang *g, size_t *count, hvi_error *err) {
-  if (*count == 1) HVI_TRY(refuse(g, g->batch[0], err));
+  hvi_member *m = g->batch[0];
+  if (*count == 1 && !m->bare && !m->under_way) {
+    HVI_TRY(put_aside(m, err));
+    const hvi_status status = come(m, err);
+    if (status != HVI_ERROR_MEMORY) return status;
+  }
+  if (*count == 1) HVI_TRY(refuse(g, m, err));
   for (size_t i = *count / 2; i < *count; i++) g->batch[i]->stays = false;
   *count /= 2;
   return HVI_OK;

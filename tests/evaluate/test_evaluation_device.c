@@ -322,21 +322,23 @@ static void rows_that_come_again_are_brought_once(void **state) {
   (void)state;
   void (*const some[])(bench * b) = {whole, td, whole_scaled, lambda, td_target, tdc};
   const hvi_device_shape s = {.layer_count = 3, .width = {OBS, 16, 9, 1}};
-  const size_t one = emulated_net_bytes(&s) + 3 * emulated_input_bytes(&s, ROWS) +
-                     emulated_row_bytes(&s, ROWS) + emulated_step_bytes(&s, ROWS);
+  const size_t one =
+      emulated_net_bytes(&s) + emulated_row_bytes(&s, ROWS) + emulated_step_bytes(&s, ROWS);
+  const size_t memory[] = {0, 0, one, one + emulated_input_bytes(&s, ROWS)};
+  enum { WAYS = sizeof memory / sizeof *memory };
   for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
-    double theta[3][500];
+    double theta[WAYS][500];
     bench b;
     bench_init(&b);
     some[k](&b);
     b.spec.schedule = (hvi_schedule){0};
     b.spec.value.batch = ROWS;
     b.spec.value.lambda_decay = 0.0;
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < WAYS; way++) {
       b.spec.value.draw = way == 0 ? HVI_VALUE_FRESH : HVI_VALUE_ALL;
-      const size_t d = run_both(&b, way == 2 ? one : 0, theta[way]);
+      const size_t d = run_both(&b, memory[way], theta[way]);
       check_same_bits(theta[way], theta[0], d);
-      assert_int_equal(emulated.refused > 0, way == 2);
+      assert_int_equal(emulated.refused > 0, memory[way] > 0);
       /* of each run: states, successors, and the probe's first and last; a rule has successors of its own */
       if (way == 1 && some[k] != tdc) assert_int_equal(emulated.brought, 2 * 4);
       if (way != 1) assert_true(emulated.brought > 2 * STEPS);

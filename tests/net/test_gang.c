@@ -285,9 +285,7 @@ static size_t bytes_of(const network_case *c) {
   hvi_device_shape s = {.layer_count = c->layer_count, .width = {c->in}};
   memcpy(s.width + 1, c->widths, c->layer_count * sizeof *s.width);
   const size_t rows = MANY_ROWS * c->rows;
-  return emulated_net_bytes(&s) + emulated_input_bytes(&s, c->rows) +
-         emulated_input_bytes(&s, rows) + emulated_row_bytes(&s, rows) +
-         emulated_step_bytes(&s, rows);
+  return emulated_net_bytes(&s) + emulated_row_bytes(&s, rows) + emulated_step_bytes(&s, rows);
 }
 
 static size_t bytes_of_one(void) {

@@ -67,15 +67,14 @@ static void note(void *context, const char *line) {
   if (strstr(line, "bottleneck")) snprintf(o->summary, sizeof o->summary, "%s", line);
 }
 
-/* What a cell needs of a device that has so many rows at most, of so many kinds. */
-static size_t bytes_of_cell(size_t rows, size_t kinds) {
+/* What a cell needs of a device that has so many rows at most. */
+static size_t bytes_of_cell(size_t rows) {
   hvi_env *env = NULL;
   hvi_error err;
   check_ok(hvi_env_new(&env, "lqr", &err), &err);
   const hvi_device_shape s = {.layer_count = 2, .width = {env->obs, 8, 1}};
   hvi_env_free(env);
-  return emulated_net_bytes(&s) + kinds * emulated_input_bytes(&s, rows) +
-         emulated_row_bytes(&s, rows) + emulated_step_bytes(&s, rows);
+  return emulated_net_bytes(&s) + emulated_row_bytes(&s, rows) + emulated_step_bytes(&s, rows);
 }
 
 /* A study on a device of its own; how it ends is the caller's business. */
@@ -209,7 +208,7 @@ static void a_lost_device_is_told_and_nothing_is_lost(void **state) {
     snprintf(id, sizeof id, "lost-%zu", at);
     snprintf(path, sizeof path, "%s/claims.json", id);
     hvi_study_settings s = {.out = *state};
-    const emulation how = {.fail_call = at, .memory = at % 8 == 3 ? 2 * bytes_of_cell(30, 1) : 0};
+    const emulation how = {.fail_call = at, .memory = at % 8 == 3 ? 2 * bytes_of_cell(30) : 0};
     const hvi_status status =
         run_on(how, study_text(id, whole, online), s, &o, &stopped, &claims, &err);
     failures += status != HVI_OK;
@@ -231,7 +230,7 @@ static void cells_take_turns_where_memory_is_short(void **state) {
     for (size_t room = 1; room <= 4; room += 3) {
       char id[32];
       snprintf(id, sizeof id, "small-%s-%zu", ids[k], room);
-      const emulation how = {.memory = room * bytes_of_cell(rows[k], k + 1)};
+      const emulation how = {.memory = room * bytes_of_cell(rows[k])};
       finish_with(how, study_text(id, whole, sizes[k]), (hvi_study_settings){.out = *state});
       refused += emulated.refused;
       assert_true(same_tables(in(*state, ids[k]), in(*state, id)) > METHODS);
@@ -246,7 +245,7 @@ static void no_room_for_one_cell_is_told(void **state) {
   hvi_claims claims = {0};
   hvi_error err;
   hvi_study_settings s = {.out = *state};
-  const emulation how = {.memory = bytes_of_cell(30, 1) - 1};
+  const emulation how = {.memory = bytes_of_cell(30) - 1};
   const char *text = study_text("tight", whole, online);
   check_error(run_on(how, text, s, &o, &stopped, &claims, &err), HVI_ERROR_MEMORY, &err,
               "with no other network there");

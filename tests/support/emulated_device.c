@@ -76,9 +76,13 @@ size_t emulated_input_bytes(const hvi_device_shape *s, size_t rows) {
   return rows * hvi_device_padded(s->width[0]) * sizeof(float);
 }
 
-size_t emulated_row_bytes(const hvi_device_shape *s, size_t rows) {
+static size_t other_bytes(const hvi_device_shape *s, size_t rows) {
   (void)s;
   return rows * (sizeof(float) + 4 * sizeof(double));
+}
+
+size_t emulated_row_bytes(const hvi_device_shape *s, size_t rows) {
+  return emulated_input_bytes(s, rows) + other_bytes(s, rows);
 }
 
 size_t emulated_step_bytes(const hvi_device_shape *s, size_t rows) {
@@ -136,7 +140,7 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
 
 static void net_free(hvi_device_net *n) {
   enter();
-  occupied -= emulated_net_bytes(&n->shape) + emulated_row_bytes(&n->shape, n->rows);
+  occupied -= emulated_net_bytes(&n->shape) + other_bytes(&n->shape, n->rows);
   net_count--;
   for (size_t i = 0; i < HVI_DEVICE_ROWS; i++) {
     occupied -= emulated_input_bytes(&n->shape, n->inputs[i].room);
@@ -479,7 +483,7 @@ static hvi_status make_room(hvi_device_job *const *jobs, size_t count, hvi_error
     if (step > most) most = step;
     rows_here *in = &n->inputs[jobs[i]->whose];
     if (jobs[i]->begun) continue;
-    if (grow(&n->rows, jobs[i]->rows, &n->shape, emulated_row_bytes, err) ||
+    if (grow(&n->rows, jobs[i]->rows, &n->shape, other_bytes, err) ||
         grow(&in->room, jobs[i]->rows, &n->shape, emulated_input_bytes, err))
       return HVI_ERROR_MEMORY;
   }

@@ -34,8 +34,8 @@ extern emulation emulated;
 const hvi_device_functions *emulated_device(void);
 const struct hvi_device_sac_functions *emulated_sac(void); /* emulated_sac.c */
 
-/* Bytes of a network, of rows of inputs, of what else its rows have, and of the values of a step. */
+/* Bytes of a network, of its rows with one kind of inputs, of such inputs alone, and of the values of a step. */
 size_t emulated_net_bytes(const hvi_device_shape *s);
-size_t emulated_input_bytes(const hvi_device_shape *s, size_t rows);
 size_t emulated_row_bytes(const hvi_device_shape *s, size_t rows);
+size_t emulated_input_bytes(const hvi_device_shape *s, size_t rows);
 size_t emulated_step_bytes(const hvi_device_shape *s, size_t rows);
