@@ -87,7 +87,7 @@ void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, 
                        const size_t *index, size_t rows, double *values) {
   hvi_member *member = hvi_mlp_member(v->one.base.model);
   if (member) {
-    /* an index of all rows is the draw's, and what it is asked of the successors */
+    /* only a draw has an index, and only the successors of a draw are asked for */
     const bool same = index && v->spec.draw == HVI_VALUE_ALL;
     hvi_inputs in = {.rows = rows, .whose = same ? HVI_DEVICE_SUCCESSORS : HVI_DEVICE_OWN};
     float *x = hvi_member_inputs(member, in.whose, rows, &in.row);
