@@ -110,9 +110,19 @@ typedef struct hvi_device_descent {
   double loss, least; /* where it stands; the least on the way, the start not included */
 } hvi_device_descent;
 
+/* Whose a job's rows are: its own, or those that every job of its network with that name has. The latter a
+ * device may still have, and need not read again. */
+typedef enum hvi_device_rows {
+  HVI_DEVICE_OWN,
+  HVI_DEVICE_STATES,
+  HVI_DEVICE_SUCCESSORS,
+  HVI_DEVICE_ROWS /* their number */
+} hvi_device_rows;
+
 typedef struct hvi_device_job {
   hvi_device_net *net;
   size_t rows;
+  hvi_device_rows whose;
   const float *x;     /* [rows][hvi_device_padded(inputs)] */
   const float *theta; /* new parameters; NULL: those that the device has */
   const double *u;    /* pull: [rows] */

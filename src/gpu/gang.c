@@ -8,7 +8,9 @@
  *
  *   theta    what the device has: parameters are sent where they differ from it
  *   vector   a direction or a gradient, and where a descent ended; it then changes places with theta
- *   x, y     inputs and outputs of as many rows as were ever asked for; targets of such rows likewise
+ *   x, y     inputs and outputs of as many rows as were ever asked for; targets of such rows likewise.
+ *            Inputs that come again have an x of their own, from which a network that was put aside gets
+ *            them again
  *
  * Where the device has too little memory for all, members take turns. Whoever is not in the midst of a
  * descent can be put aside: its optimizer's state is kept here, its network there is freed, and both are
@@ -54,17 +56,25 @@ struct hvi_gang {
 
 typedef hvi_status (*device_call)(hvi_member *m, hvi_error *err);
 
+/* Inputs on their way, and how many of those that come again are laid out. */
+typedef struct rows_there {
+  float *x; /* [room][padded inputs] */
+  size_t room, rows;
+} rows_there;
+
 struct hvi_member {
   hvi_gang *gang;
   hvi_device_shape shape;
   size_t dim, numbers;   /* of parameters: here, and in the device's layout */
   float *theta, *vector; /* [numbers] */
-  float *x, *y;          /* [room][padded inputs], [room] */
-  double *targets;       /* [4][room]: target, weight, linear, u */
+  rows_there inputs[HVI_DEVICE_ROWS];
+  float *y;        /* [room] */
+  double *targets; /* [4][room]: target, weight, linear, u */
   size_t room, wanted;
-  bool joined;    /* is one of the gang's members */
-  bool puts;      /* its state, or gets it */
-  float *moments; /* [2][numbers] */
+  hvi_device_rows whose; /* the wanted ones */
+  bool joined;           /* is one of the gang's members */
+  bool puts;             /* its state, or gets it */
+  float *moments;        /* [2][numbers] */
   double power[2], seconds;
 
   device_call call; /* what is asked for: this or, where it is NULL, the job */
@@ -132,6 +142,10 @@ static void *take(const hvi_member *m, size_t count, size_t size) {
   return p ? memset(p, 0, count * size) : NULL;
 }
 
+static void give(const hvi_member *m, void *p) {
+  if (p) m->gang->functions->host_free(p);
+}
+
 static void free_net(hvi_member *m) {
   hvi_member **at = &m->gang->there;
   if (!m->net) return;
@@ -192,31 +206,34 @@ static hvi_status make(hvi_member *m, hvi_error *err) {
 }
 
 static hvi_status release(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
   (void)err;
-  void *const buffers[] = {m->theta, m->vector, m->x, m->y, m->targets};
-  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-    if (buffers[i]) f->host_free(buffers[i]);
+  void *const buffers[] = {m->theta, m->vector, m->y, m->targets};
+  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) give(m, buffers[i]);
+  for (size_t i = 0; i < HVI_DEVICE_ROWS; i++) give(m, m->inputs[i].x);
   free_net(m);
   return HVI_OK;
 }
 
+static bool has_room(const hvi_member *m, hvi_device_rows whose, size_t rows) {
+  return rows <= m->room && rows <= m->inputs[whose].room;
+}
+
 static hvi_status make_room(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  if (m->x) f->host_free(m->x);
-  if (m->y) f->host_free(m->y);
-  if (m->targets) f->host_free(m->targets);
-  m->x = m->y = NULL;
-  m->targets = NULL;
-  m->room = 0;
+  rows_there *in = &m->inputs[m->whose];
   const size_t room =
       m->wanted + m->wanted % 2; /* each array of targets at a multiple of 16 bytes */
-  m->x = take(m, room * hvi_device_padded(m->shape.width[0]), sizeof *m->x);
-  m->y = take(m, room, sizeof *m->y);
-  m->targets = take(m, 4 * room, sizeof *m->targets);
-  if (!m->x || !m->y || !m->targets)
-    return hvi_error_memory(err, "rows on their way to the device");
-  m->room = room;
+  if (room > in->room) {
+    give(m, in->x);
+    *in = (rows_there){.x = take(m, room * hvi_device_padded(m->shape.width[0]), sizeof *in->x)};
+    if (in->x) in->room = room;
+  }
+  if (room > m->room) {
+    give(m, m->y), give(m, m->targets);
+    m->y = take(m, room, sizeof *m->y);
+    m->targets = take(m, 4 * room, sizeof *m->targets);
+    m->room = m->y && m->targets ? room : 0;
+  }
+  if (!has_room(m, m->whose, room)) return hvi_error_memory(err, "rows on their way to the device");
   return HVI_OK;
 }
 
@@ -259,9 +276,16 @@ static hvi_status admit(hvi_gang *g, size_t *count, hvi_error *err) {
   return HVI_OK;
 }
 
-/* The first half of the jobs, or none where there is no room for the one. */
+/* The first half of the jobs, or none where there is no room for the one: not even on a network that is made
+ * anew, without the rows of other jobs. */
 static hvi_status cut(hvi_gang *g, size_t *count, hvi_error *err) {
-  if (*count == 1) HVI_TRY(refuse(g, g->batch[0], err));
+  hvi_member *m = g->batch[0];
+  if (*count == 1 && !m->bare && !m->under_way) {
+    HVI_TRY(put_aside(m, err));
+    const hvi_status status = come(m, err);
+    if (status != HVI_ERROR_MEMORY) return status;
+  }
+  if (*count == 1) HVI_TRY(refuse(g, m, err));
   for (size_t i = *count / 2; i < *count; i++) g->batch[i]->stays = false;
   *count /= 2;
   return HVI_OK;
@@ -532,10 +556,12 @@ static void fill(double *x, size_t n, const float *from) {
   for (size_t i = 0; i < n; i++) x[i] = from ? (double)from[i] : NAN;
 }
 
-float *hvi_member_inputs(hvi_member *m, size_t rows, size_t *row) {
+float *hvi_member_inputs(hvi_member *m, hvi_device_rows whose, size_t rows, size_t *row) {
   *row = hvi_device_padded(m->shape.width[0]);
   m->wanted = rows;
-  return rows <= m->room || !ask(m, make_room, NULL) ? m->x : NULL;
+  m->whose = whose;
+  if (!has_room(m, whose, rows) && ask(m, make_room, NULL)) return NULL;
+  return whose && m->inputs[whose].rows == rows ? NULL : m->inputs[whose].x;
 }
 
 /* The job's arrays of rows, where the device can reach them. */
@@ -548,18 +574,20 @@ static void lay_out(hvi_member *m, size_t rows) {
 }
 
 /* Has the device do the job, of which what is of its kind has been filled in. */
-static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta, const float *x,
-                    size_t x_row, size_t rows) {
+static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta,
+                    const hvi_inputs *in) {
   size_t row;
-  float *to = hvi_member_inputs(m, rows, &row);
-  if (!to) return false;
-  for (size_t i = 0; x && i < rows; i++)
-    memcpy(to + i * row, x + i * x_row, m->shape.width[0] * sizeof *x);
-  lay_out(m, rows);
+  float *to = hvi_member_inputs(m, in->whose, in->rows, &row);
+  if (!has_room(m, in->whose, in->rows)) return false;
+  for (size_t i = 0; to && in->x && i < in->rows; i++)
+    memcpy(to + i * row, in->x + i * in->row, m->shape.width[0] * sizeof *to);
+  m->inputs[in->whose].rows = in->rows;
+  lay_out(m, in->rows);
   const bool changed = pack(m, m->theta, theta);
   m->kind = kind;
-  m->job.rows = rows;
-  m->job.x = to;
+  m->job.rows = in->rows;
+  m->job.whose = in->whose;
+  m->job.x = m->inputs[in->whose].x;
   m->job.y = m->y;
   m->job.theta = changed ? m->theta : NULL;
   m->job.result = m->vector;
@@ -568,35 +596,34 @@ static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta, co
   return done;
 }
 
-void hvi_member_eval(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
-                     double *y) {
+void hvi_member_eval(hvi_member *m, const double *theta, const hvi_inputs *in, double *y) {
   m->job = (hvi_device_job){0};
-  fill(y, rows, compute(m, HVI_DEVICE_EVAL, theta, x, x_row, rows) ? m->y : NULL);
+  fill(y, in->rows, compute(m, HVI_DEVICE_EVAL, theta, in) ? m->y : NULL);
 }
 
-void hvi_member_pull(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
-                     const double *u, double *gradient) {
+void hvi_member_pull(hvi_member *m, const double *theta, const hvi_inputs *in, const double *u,
+                     double *gradient) {
   m->job = (hvi_device_job){.u = u};
-  if (compute(m, HVI_DEVICE_PULL, theta, x, x_row, rows))
+  if (compute(m, HVI_DEVICE_PULL, theta, in))
     unpack(m, gradient, m->vector);
   else
     fill(gradient, m->dim, NULL);
 }
 
-void hvi_member_push(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
-                     const double *v, double *y) {
+void hvi_member_push(hvi_member *m, const double *theta, const hvi_inputs *in, const double *v,
+                     double *y) {
   pack(m, m->vector, v);
   m->job = (hvi_device_job){.v = m->vector};
-  fill(y, rows, compute(m, HVI_DEVICE_PUSH, theta, x, x_row, rows) ? m->y : NULL);
+  fill(y, in->rows, compute(m, HVI_DEVICE_PUSH, theta, in) ? m->y : NULL);
 }
 
-void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_row, size_t rows,
-                        hvi_device_descent *d, double *y) {
+void hvi_member_descend(hvi_member *m, double *theta, const hvi_inputs *in, hvi_device_descent *d,
+                        double *y) {
   d->steps = 0;
   d->loss = d->least = NAN;
   m->job = (hvi_device_job){.descent = *d};
-  const bool done = compute(m, HVI_DEVICE_DESCEND, theta, x, x_row, rows);
-  fill(y, rows, done ? m->y : NULL);
+  const bool done = compute(m, HVI_DEVICE_DESCEND, theta, in);
+  fill(y, in->rows, done ? m->y : NULL);
   if (!done) return;
   d->steps = m->job.descent.steps;
   d->loss = m->job.descent.loss;

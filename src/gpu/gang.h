@@ -49,21 +49,27 @@ hvi_gang *hvi_member_gang(const hvi_member *m);
 /* Seconds of the device that this member has used; 0 for NULL. */
 double hvi_member_seconds(const hvi_member *m);
 
-/* Room for the inputs of so many rows, `row` numbers apart, which the next call takes where its x is
- * NULL: states are then gathered in place. NULL: the device has failed. */
-float *hvi_member_inputs(hvi_member *m, size_t rows, size_t *row);
-/* theta[net->dim], x[rows][x_row], y[rows]: outputs, J'u and J v. */
-void hvi_member_eval(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
+/* Rows of inputs. Those that are the same each time are laid out once, and x is not looked at again. */
+typedef struct hvi_inputs {
+  const float *x; /* [rows][row]; NULL: they are where hvi_member_inputs told */
+  size_t row, rows;
+  hvi_device_rows whose;
+} hvi_inputs;
+
+/* Where so many rows are to be laid out, `row` numbers apart, for the next call: states are then gathered
+ * in place. NULL: these rows are there, or the device has failed. */
+float *hvi_member_inputs(hvi_member *m, hvi_device_rows whose, size_t rows, size_t *row);
+/* theta[net->dim], y[rows]: outputs, J'u and J v. */
+void hvi_member_eval(hvi_member *m, const double *theta, const hvi_inputs *in, double *y);
+void hvi_member_pull(hvi_member *m, const double *theta, const hvi_inputs *in, const double *u,
+                     double *gradient);
+void hvi_member_push(hvi_member *m, const double *theta, const hvi_inputs *in, const double *v,
                      double *y);
-void hvi_member_pull(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
-                     const double *u, double *gradient);
-void hvi_member_push(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
-                     const double *v, double *y);
 
 /* A descent from theta, which becomes where it ended, in the digits of floats; without a step it stays
  * what it is. y[rows]: the outputs there. The optimizer's state stays on the device until it is read. */
-void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_row, size_t rows,
-                        hvi_device_descent *d, double *y);
+void hvi_member_descend(hvi_member *m, double *theta, const hvi_inputs *in, hvi_device_descent *d,
+                        double *y);
 /* The state {beta1^k, beta2^k, m[dim], v[dim]}, as Adam's of inner/optimizers.c; momentum has m alone,
  * and NULL in place of the others. After a `put` the next descent goes on from it. */
 void hvi_member_move_state(hvi_member *m, double *power, double *first, double *second, bool put);

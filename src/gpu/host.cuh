@@ -34,14 +34,21 @@ struct hvi_device {
   size_t chunk_count; /* ever known; the latest have taken the place of the first */
 };
 
+/* Inputs, and how many of those that come again are there. */
+struct inputs_there {
+  float *x;
+  size_t room, rows;
+};
+
 struct hvi_device_net {
   hvi_device *device;
   hvi_device_shape shape;
-  float *numbers;                 /* theta, m, v */
-  progress *state;                /* behind them, */
-  magnitudes *tops;               /* and behind it */
-  float *more;                    /* gradient or direction; NULL until one is wanted */
-  float *x, *y;                   /* [rows] */
+  float *numbers;   /* theta, m, v */
+  progress *state;  /* behind them, */
+  magnitudes *tops; /* and behind it */
+  float *more;      /* gradient or direction; NULL until one is wanted */
+  inputs_there inputs[HVI_DEVICE_ROWS];
+  float *y;                       /* [rows] */
   char *x_halves, *weight_halves; /* halves.cuh; NULL where numbers alone are computed with */
   double *targets;                /* [4][rows]: target, weight, linear, u */
   size_t rows;                    /* there is room for */

@@ -128,7 +128,7 @@ static void free_net(hvi_device_net *n) {
   cudaFree(n->weight_halves);
   cudaFree(n->x_halves);
   cudaFree(n->more);
-  cudaFree(n->x);
+  for (inputs_there &in : n->inputs) cudaFree(in.x);
   cudaFree(n->y);
   cudaFree(n->targets);
   delete n;
@@ -195,16 +195,14 @@ static void host_free(void *p) { cudaFreeHost(p); }
 static hvi_status grow_net(hvi_device_net *n, size_t wanted, hvi_error *err) {
   const size_t rows = wanted + wanted % 2;
   if (rows <= n->rows) return HVI_OK;
-  cudaFree(n->x);
   cudaFree(n->y);
   cudaFree(n->targets);
   cudaFree(n->x_halves);
   n->x_halves = NULL;
-  n->x = n->y = NULL;
+  n->y = NULL;
   n->targets = NULL;
   n->rows = 0;
   const size_t in = hvi_device_padded(n->shape.width[0]);
-  GPU_TRY(cudaMalloc(&n->x, rows * in * sizeof(float)), "a batch");
   GPU_TRY(cudaMalloc(&n->y, rows * sizeof(float)), "a batch");
   GPU_TRY(cudaMalloc(&n->targets, 4 * rows * sizeof(double)), "a batch");
   if (form_of(n->device, &n->shape) == HVI_GPU_HALVES)
@@ -215,10 +213,21 @@ static hvi_status grow_net(hvi_device_net *n, size_t wanted, hvi_error *err) {
   return HVI_OK;
 }
 
+static hvi_status grow_inputs(hvi_device_net *n, inputs_there *in, size_t rows, hvi_error *err) {
+  if (rows <= in->room) return HVI_OK;
+  cudaFree(in->x);
+  *in = inputs_there{};
+  GPU_TRY(cudaMalloc(&in->x, rows * hvi_device_padded(n->shape.width[0]) * sizeof(float)),
+          "a batch");
+  in->room = rows;
+  return HVI_OK;
+}
+
 /* Room for what a new job brings. */
 static hvi_status begin_job(hvi_device_kind kind, hvi_device_job *j, hvi_error *err) {
   hvi_device_net *n = j->net;
   HVI_TRY(grow_net(n, j->rows, err));
+  HVI_TRY(grow_inputs(n, &n->inputs[j->whose], j->rows, err));
   if (!n->more && (kind == HVI_DEVICE_PULL || kind == HVI_DEVICE_PUSH))
     GPU_TRY(cudaMalloc(&n->more, hvi_device_numbers(&n->shape) * sizeof(float)), "a gradient");
   return HVI_OK;
@@ -227,7 +236,8 @@ static hvi_status begin_job(hvi_device_kind kind, hvi_device_job *j, hvi_error *
 /* What a job of this kind brings and takes. */
 static host_side host_side_of(const hvi_device_job *j, hvi_device_kind kind) {
   host_side h = {};
-  h.theta = j->theta, h.x = j->x;
+  h.theta = j->theta;
+  if (!j->whose || j->net->inputs[j->whose].rows != j->rows) h.x = j->x;
   if (kind == HVI_DEVICE_PUSH) h.direction = j->v;
   if (kind == HVI_DEVICE_PULL) h.u = j->u;
   if (kind == HVI_DEVICE_DESCEND)
@@ -244,7 +254,7 @@ static gpu_job table_row(const hvi_device_job *j, hvi_device_kind kind, hvi_gpu_
   const size_t numbers = hvi_device_numbers(&n->shape);
   gpu_job g = {};
   g.theta = n->numbers, g.m = g.theta + numbers, g.v = g.m + numbers;
-  g.x = n->x, g.y = n->y;
+  g.x = n->inputs[j->whose].x, g.y = n->y;
   g.target = n->targets, g.weight = n->targets + n->rows;
   g.linear = s->linear ? n->targets + 2 * n->rows : NULL;
   g.u = n->targets + 3 * n->rows;
@@ -441,6 +451,7 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
 /* What has come of a job. */
 static void end_job(hvi_device_kind kind, hvi_device_job *j, const progress *state) {
   j->begun = j->done = true;
+  j->net->inputs[j->whose].rows = j->rows;
   if (kind != HVI_DEVICE_DESCEND) return;
   j->descent.steps = (size_t)state->steps;
   j->descent.loss = state->loss;

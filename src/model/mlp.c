@@ -8,8 +8,8 @@
  * theta holds what is trained. The network computes with all its matrices and biases: what is fixed
  * is copied in, and its derivatives are left out.
  *
- * A cache is an array of doubles. It begins with the number of rows that are bound, and goes on with
- * the network's numbers: weights, a direction in their layout, a gradient, the inputs (when they are
+ * A cache is an array of doubles. It begins with the number of rows that are bound and whose they are, and
+ * goes on with the network's numbers: weights, a direction in their layout, a gradient, the inputs (when they are
  * bound), the trace and the threads' scratch. That of a network on a device has the inputs alone.
  */
 #include "model/mlp.h"
@@ -21,36 +21,46 @@
 
 HVI_RELEASE(hvi_model)
 
-enum { LINE = 64, MOST_THREADS = 1024 };
+/* What a cache begins with, and how many doubles of it. */
+typedef struct bound {
+  size_t rows; /* 0: none */
+  hvi_device_rows whose;
+} bound;
 
-_Static_assert(sizeof(size_t) <= sizeof(double), "a count fits into a double of cache");
+enum { LINE = 64, MOST_THREADS = 1024, HEAD = (sizeof(bound) - 1) / sizeof(double) + 1 };
 
 /* The ops below serve the network's own model and a stack's alike. */
 static const hvi_mlp *network_of(const hvi_model *m) {
   return ((const hvi_network_model *)m)->network;
 }
 
-/* The network's numbers in a cache, from the n-th on: after its first double, on whole cache lines. */
+/* The network's numbers in a cache, from the n-th on: after its head, on whole cache lines. */
 static void *numbers_of(const hvi_mlp *mlp, double *cache, size_t n) {
-  const uintptr_t at = (uintptr_t)(cache + 1), over = at % LINE;
-  return hvi_net_at(mlp->net, (char *)(cache + 1) + (over ? LINE - over : 0), n);
+  const uintptr_t at = (uintptr_t)(cache + HEAD), over = at % LINE;
+  return hvi_net_at(mlp->net, (char *)(cache + HEAD) + (over ? LINE - over : 0), n);
 }
 
-static size_t bound_rows(const hvi_mlp *mlp, const double *cache) {
-  size_t rows = 0;
-  if (!mlp->input) memcpy(&rows, cache, sizeof rows);
-  return rows ? rows : mlp->rows;
+static bound bound_to(const hvi_mlp *mlp, const double *cache) {
+  bound b = {.whose = HVI_DEVICE_STATES};
+  if (!mlp->input) memcpy(&b, cache, sizeof b);
+  if (b.rows == 0) b.rows = mlp->rows;
+  return b;
 }
 
 static hvi_batch batch_of(const hvi_mlp *mlp, double *cache) {
   return (hvi_batch){.net = mlp->net,
                      .weights = numbers_of(mlp, cache, mlp->weights),
-                     .rows = bound_rows(mlp, cache),
+                     .rows = bound_to(mlp, cache).rows,
                      .x = mlp->input ? mlp->input : numbers_of(mlp, cache, mlp->x),
                      .x_row = mlp->x_row,
                      .threads = mlp->threads,
                      .trace = numbers_of(mlp, cache, mlp->trace),
                      .scratch = numbers_of(mlp, cache, mlp->scratch)};
+}
+
+/* Its inputs, for a device. */
+static hvi_inputs inputs_of(const hvi_mlp *mlp, const double *cache, const hvi_batch *b) {
+  return (hvi_inputs){b->x, b->x_row, b->rows, bound_to(mlp, cache).whose};
 }
 
 /* Where part i of theta lies among the network's parameters, and how long it is: the matrix of a
@@ -94,9 +104,10 @@ static void rescale(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
+  const hvi_inputs in = inputs_of(mlp, cache, &b);
   if (!mlp->member) place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
   if (mlp->member)
-    hvi_member_eval(mlp->member, theta, b.x, b.x_row, b.rows, z);
+    hvi_member_eval(mlp->member, theta, &in, z);
   else
     hvi_batch_forward(&b, z);
   rescale(mlp, &b, z);
@@ -106,9 +117,10 @@ static void descend(const hvi_model *m, double *cache, double *theta, hvi_device
                     double *z) {
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
+  const hvi_inputs in = inputs_of(mlp, cache, &b);
   d->shift = mlp->shift;
   d->scale = mlp->scale;
-  hvi_member_descend(mlp->member, theta, b.x, b.x_row, b.rows, d, z);
+  hvi_member_descend(mlp->member, theta, &in, d, z);
   rescale(mlp, &b, z);
 }
 
@@ -118,9 +130,10 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
   const hvi_net *net = mlp->net;
   void *gradient = numbers_of(mlp, cache, mlp->gradient);
   const hvi_batch b = batch_of(mlp, cache);
+  const hvi_inputs in = inputs_of(mlp, cache, &b);
   double *to = out;
   if (mlp->member)
-    hvi_member_pull(mlp->member, theta, b.x, b.x_row, b.rows, u, out);
+    hvi_member_pull(mlp->member, theta, &in, u, out);
   else
     hvi_batch_backward(&b, u, gradient);
   for (size_t i = 0; !mlp->member && i < 2 * net->layer_count; i++) {
@@ -136,9 +149,10 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
   const hvi_mlp *mlp = network_of(m);
   void *direction = numbers_of(mlp, cache, mlp->direction);
   const hvi_batch b = batch_of(mlp, cache);
+  const hvi_inputs in = inputs_of(mlp, cache, &b);
   if (!mlp->member) place(mlp, direction, NULL, v);
   if (mlp->member)
-    hvi_member_push(mlp->member, theta, b.x, b.x_row, b.rows, v, out);
+    hvi_member_push(mlp->member, theta, &in, v, out);
   else
     hvi_batch_tangent(&b, direction, out);
   clear_rest(mlp, &b, out);
@@ -146,15 +160,19 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 }
 
 /* Copies the inputs into rows of x_row floats, the rest of each row being 0. */
-static void bind(const hvi_model *m, double *cache, const void *sample) {
+void hvi_mlp_bind(const hvi_model *m, double *cache, const hvi_mlp_batch *batch,
+                  hvi_device_rows whose) {
   const hvi_mlp *mlp = network_of(m);
-  const hvi_mlp_batch *batch = sample;
   const size_t in = mlp->net->in, rows = batch ? batch->rows : 0;
-  const size_t kept = rows < mlp->rows ? rows : mlp->rows;
+  const bound b = {rows < mlp->rows ? rows : mlp->rows, batch ? whose : HVI_DEVICE_OWN};
   float *x = numbers_of(mlp, cache, mlp->x);
   memset(x, 0, mlp->rows * mlp->x_row * sizeof *x);
-  for (size_t i = 0; i < kept; i++) memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
-  memcpy(cache, &kept, sizeof kept);
+  for (size_t i = 0; i < b.rows; i++) memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
+  memcpy(cache, &b, sizeof b);
+}
+
+static void bind(const hvi_model *m, double *cache, const void *sample) {
+  hvi_mlp_bind(m, cache, sample, network_of(m)->same ? HVI_DEVICE_STATES : HVI_DEVICE_OWN);
 }
 
 static void outer_gram(const hvi_model *m, double *cache, const double *theta, double *K,
@@ -208,6 +226,8 @@ void hvi_mlp_rescale(hvi_model *m, double shift, double scale) {
   mlp->scale = scale;
 }
 
+void hvi_mlp_keep(hvi_model *m) { ((hvi_mlp *)m)->same = true; }
+
 /* Rows of inputs and the traces of all rows must be countable. */
 static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
   double numbers = (double)mlp->x_row;
@@ -247,7 +267,7 @@ static void lay_out(hvi_mlp *mlp, size_t dim) {
   mlp->x = mlp->input ? 0 : reserve(&at, mlp->rows * mlp->x_row);
   mlp->trace = reserve(&at, here ? hvi_batch_trace(net, mlp->rows) : 0);
   mlp->scratch = reserve(&at, here ? hvi_batch_scratch(net, mlp->rows, mlp->threads) : 0);
-  const size_t before = 1 + LINE / sizeof(double), each = doubles ? 1 : 2;
+  const size_t before = HEAD + LINE / sizeof(double), each = doubles ? 1 : 2;
   mlp->block = (hvi_block){.dim = dim, .out = mlp->rows * net->out};
   mlp->model.base =
       (hvi_model){.ops = &mlp->ops,

@@ -15,6 +15,7 @@ typedef struct hvi_mlp {
   hvi_net *net;
   size_t rows, x_row, threads;
   double shift, scale; /* of the outputs: 0 and 1 unless rescaled */
+  bool same;           /* whatever `bind` binds */
   void *input;         /* [rows][x_row] in the network's numbers; NULL: in the cache */
   void *fixed;         /* the network's parameters, those that are fixed filled in; NULL: none is */
   /* where things lie in a cache, in the network's numbers from its first whole cache line */
@@ -33,6 +34,12 @@ const hvi_mlp *hvi_mlp_of(const hvi_model *m);
 
 /* From now on z = shift + scale * network. Products are scaled after the network's own. */
 void hvi_mlp_rescale(hvi_model *m, double shift, double scale);
+
+/* Before the model is used: samples are all the same, so that a device need have their rows but once. Other
+ * rows for another cache are bound by hvi_mlp_bind. */
+void hvi_mlp_keep(hvi_model *m);
+void hvi_mlp_bind(const hvi_model *m, double *cache, const hvi_mlp_batch *batch,
+                  hvi_device_rows whose);
 
 /* Before the model is used: from now on it computes on the gang's device, which must fit. What takes
  * the trace of a pass, J J' and J, is no longer there. */

@@ -124,6 +124,31 @@ static void tdrc(bench *b) {
 static void returns(bench *b) { b->spec.value.returns = true; }
 static void normalised(bench *b) { b->spec.normalise = HVI_NORMALISE_ALL; }
 static void polyak(bench *b) { b->spec.polyak = 3.0; }
+static void whole(bench *b) {
+  adamw_kept(b);
+  b->spec.value.draw = HVI_VALUE_ALL;
+}
+static void whole_lambda(bench *b) {
+  lambda(b);
+  b->spec.value.draw = HVI_VALUE_ALL;
+}
+static void whole_returns(bench *b) {
+  whole(b);
+  returns(b);
+}
+static void whole_scaled(bench *b) {
+  threshold(b);
+  normalised(b);
+  b->spec.value.draw = HVI_VALUE_ALL;
+}
+static void whole_residual_gradient(bench *b) {
+  residual_gradient(b);
+  b->spec.value.draw = HVI_VALUE_ALL;
+}
+static void whole_tdc(bench *b) {
+  tdc(b);
+  b->spec.value.draw = HVI_VALUE_ALL;
+}
 static void gaps(bench *b) {
   b->spec.gap = &b->t.data;
   b->spec.value.draw = HVI_VALUE_ALL;
@@ -154,6 +179,12 @@ static const struct {
     {"returns", returns},
     {"normalised", normalised},
     {"polyak", polyak},
+    {"whole", whole},
+    {"whole, lambda", whole_lambda},
+    {"whole, returns", whole_returns},
+    {"whole, scaled", whole_scaled},
+    {"whole, residual gradient", whole_residual_gradient},
+    {"whole, tdc", whole_tdc},
     {"gaps", gaps},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
@@ -262,6 +293,56 @@ static void resumed_on_the_device_it_is_the_same_run(void **state) {
     hvi_evaluation_free(whole);
     hvi_evaluation_free(second);
     hvi_gang_close(g);
+  }
+}
+
+/* Two runs in turns on a device with so much memory: where they end, one after the other. */
+static size_t run_both(bench *b, size_t memory, double *theta) {
+  hvi_error err;
+  hvi_gang *g = open_gang((emulation){.memory = memory});
+  hvi_evaluation *e[2];
+  for (size_t i = 0; i < 2; i++) {
+    b->spec.seed = 5 + i;
+    e[i] = start(b, g);
+  }
+  for (size_t t = 0; t < STEPS; t++) advance(e[0], 1), advance(e[1], 1);
+  check_ok(hvi_gang_failure(g, &err), &err);
+  const size_t d = e[0]->problem->model->dim;
+  for (size_t i = 0; i < 2; i++) {
+    memcpy(theta + i * d, hvi_evaluation_theta(e[i]), d * sizeof *theta);
+    hvi_evaluation_free(e[i]);
+  }
+  hvi_gang_close(g);
+  return 2 * d;
+}
+
+/* A draw of as many fresh rows as there are is one of all rows, and brings them each time. A network that
+ * was put aside gets its rows again. */
+static void rows_that_come_again_are_brought_once(void **state) {
+  (void)state;
+  void (*const some[])(bench * b) = {whole, td, whole_scaled, lambda, td_target, tdc};
+  const hvi_device_shape s = {.layer_count = 3, .width = {OBS, 16, 9, 1}};
+  const size_t one =
+      emulated_net_bytes(&s) + emulated_row_bytes(&s, ROWS) + emulated_step_bytes(&s, ROWS);
+  const size_t memory[] = {0, 0, one, one + emulated_input_bytes(&s, ROWS)};
+  enum { WAYS = sizeof memory / sizeof *memory };
+  for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+    double theta[WAYS][500];
+    bench b;
+    bench_init(&b);
+    some[k](&b);
+    b.spec.schedule = (hvi_schedule){0};
+    b.spec.value.batch = ROWS;
+    b.spec.value.lambda_decay = 0.0;
+    for (int way = 0; way < WAYS; way++) {
+      b.spec.value.draw = way == 0 ? HVI_VALUE_FRESH : HVI_VALUE_ALL;
+      const size_t d = run_both(&b, memory[way], theta[way]);
+      check_same_bits(theta[way], theta[0], d);
+      assert_int_equal(emulated.refused > 0, memory[way] > 0);
+      /* of each run: states, successors, and the probe's first and last; a rule has successors of its own */
+      if (way == 1 && some[k] != tdc) assert_int_equal(emulated.brought, 2 * 4);
+      if (way != 1) assert_true(emulated.brought > 2 * STEPS);
+    }
   }
 }
 
@@ -379,6 +460,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(methods_are_the_same_on_both),
       cmocka_unit_test_setup_teardown(resumed_on_the_device_it_is_the_same_run, enter, leave),
+      cmocka_unit_test(rows_that_come_again_are_brought_once),
       cmocka_unit_test_setup_teardown(a_run_changes_between_processor_and_device, enter, leave),
       cmocka_unit_test_setup_teardown(a_lost_device_leaves_a_good_checkpoint, enter, leave),
       cmocka_unit_test(what_a_device_cannot_do_stays_here),

@@ -1,6 +1,6 @@
 /*
- * The same bits: of a job whoever is beside it, from run to run, in chunks of any length, and after an
- * optimizer's state has been to the host and back.
+ * The same bits: of a job whoever is beside it, from run to run, in chunks of any length, after an
+ * optimizer's state has been to the host and back, and on rows that a device may have kept.
  */
 #include "check.h"
 
@@ -131,6 +131,37 @@ static void continued(check *c, learner *l, hvi_device_rule rule) {
   hvi_free(ten.y);
 }
 
+/* The rows of l under a name, on that network; then those of another, which are more, under the others. */
+static void come_again(check *c, const outcome *own, learner *l, learner *more,
+                       hvi_device_kind kind, hvi_device_net *net) {
+  for (size_t round = 0; round < 3; round++) {
+    set_all(l, 1, HVI_DEVICE_ADAM, 5);
+    l->job.net = net;
+    l->job.whose = HVI_DEVICE_STATES;
+    if (!learners_run(c, kind, l, 1, 3)) return;
+    same(c, own, l, kind, "on kept rows, round", round);
+    set_all(more, 1, HVI_DEVICE_ADAM, 5);
+    more->job.net = net;
+    more->job.whose = round % 2 ? HVI_DEVICE_OWN : HVI_DEVICE_SUCCESSORS;
+    if (!learners_run(c, kind, more, 1, 3)) return;
+  }
+}
+
+/* A network that is made anew has none of them. */
+static void on_kept_rows(check *c, learner *l, learner *more, hvi_device_kind kind) {
+  outcome own;
+  hvi_error err;
+  set_all(l, 1, HVI_DEVICE_ADAM, 5);
+  if (!learners_run(c, kind, l, 1, 3) || !take(&own, l)) return;
+  for (int i = 0; i < 2; i++) {
+    hvi_device_net *net = NULL;
+    if (!check_call(c, c->f->net_new(&net, c->device, l->shape, &err), &err)) break;
+    come_again(c, &own, l, more, kind, net);
+    c->f->net_free(net);
+  }
+  hvi_free(own.y);
+}
+
 /* A shape by its number: small, odd, and one like those of experiments. */
 static hvi_device_shape shape_of(check *c, size_t i) {
   const size_t wide = c->options->quick ? 24 : 256;
@@ -159,11 +190,19 @@ static void states(check *c, learner *all) {
   }
 }
 
+static void rows(check *c, learner *all) {
+  for (int kind = HVI_DEVICE_EVAL; kind <= HVI_DEVICE_DESCEND; kind++)
+    on_kept_rows(c, &all[1], &all[0], (hvi_device_kind)kind);
+}
+
 static const struct {
   const char *name;
   size_t learners;
   void (*compare)(check *c, learner *all);
-} groups[] = {{"others", COUNT, others}, {"chunks", COUNT / 5, chunks}, {"state", 1, states}};
+} groups[] = {{"others", COUNT, others},
+              {"chunks", COUNT / 5, chunks},
+              {"state", 1, states},
+              {"rows", 2, rows}};
 
 void check_bits(check *c) {
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {

@@ -75,7 +75,8 @@ static void products_are_those_of_doubles(void **state) {
   hvi_gang_seconds(g, &busy, &idle);
   assert_true(busy > 0.0 && idle > 0.0);
   hvi_gang_close(g);
-  assert_int_equal(emulated.sent, CASES); /* once each: theta did not change */
+  assert_int_equal(emulated.sent, CASES);    /* once each: theta did not change, */
+  assert_int_equal(emulated.brought, CASES); /* nor did the inputs */
 }
 
 /* A surrogate with targets, and weights of which some are zero. */
@@ -205,10 +206,10 @@ static void look_at_many(learner *a, const double *theta) {
   const size_t in = hvi_mlp_of(a->m)->net->in, rows = MANY_ROWS * a->m->out;
   double *y = calloc(rows, sizeof *y);
   size_t row;
-  float *x = hvi_member_inputs(member, rows, &row);
+  float *x = hvi_member_inputs(member, HVI_DEVICE_OWN, rows, &row);
   for (size_t i = 0; x && i < rows * in; i++)
     x[i / in * row + i % in] = 0.01F * (float)((i * 37 + a->index) % 200);
-  hvi_member_eval(member, theta, NULL, 0, rows, y);
+  hvi_member_eval(member, theta, &(hvi_inputs){.rows = rows}, y);
   keep(a, y, rows);
   free(y);
 }
@@ -417,7 +418,7 @@ static void a_lost_device_gives_nothing(void **state) {
   for (size_t i = 0; i < m->dim; i++) assert_true(b.v[i] == 0.0); /* as it was */
   hvi_member_move_state(hvi_mlp_member(m), NULL, before, NULL, true);
   size_t row;
-  assert_null(hvi_member_inputs(hvi_mlp_member(m), 100000, &row));
+  assert_null(hvi_member_inputs(hvi_mlp_member(m), HVI_DEVICE_OWN, 100000, &row));
   hvi_member *other;
   check_error(hvi_member_new(&other, g, hvi_mlp_of(m)->net, &err), HVI_ERROR_IO, &err, "lost");
   bench_close(&l);

@@ -17,6 +17,12 @@ struct hvi_device {
   hvi_device_precision precision;
 };
 
+/* A copy of a job's rows, and how many of them there are; there was room for. */
+typedef struct rows_here {
+  float *x;
+  size_t rows, room;
+} rows_here;
+
 struct hvi_device_net {
   hvi_device_shape shape;
   size_t numbers, units; /* parameters; activations of a row, the inputs' included */
@@ -26,8 +32,8 @@ struct hvi_device_net {
   double *gradient;     /* [numbers] */
   double *value, *back; /* [units] of a row */
   bool has_theta;
-  float *x; /* of a descent that has begun, with the job as it was */
-  double *y;
+  rows_here inputs[HVI_DEVICE_ROWS];
+  double *y; /* of a descent that has begun, with the job as it was */
   hvi_device_job begun;
 };
 
@@ -66,9 +72,17 @@ size_t emulated_net_bytes(const hvi_device_shape *s) {
   return 3 * hvi_device_numbers(s) * sizeof(float);
 }
 
+size_t emulated_input_bytes(const hvi_device_shape *s, size_t rows) {
+  return rows * hvi_device_padded(s->width[0]) * sizeof(float);
+}
+
+static size_t other_bytes(const hvi_device_shape *s, size_t rows) {
+  (void)s;
+  return rows * (sizeof(float) + 4 * sizeof(double));
+}
+
 size_t emulated_row_bytes(const hvi_device_shape *s, size_t rows) {
-  return rows *
-         (hvi_device_padded(s->width[0]) * sizeof(float) + sizeof(float) + 4 * sizeof(double));
+  return emulated_input_bytes(s, rows) + other_bytes(s, rows);
 }
 
 size_t emulated_step_bytes(const hvi_device_shape *s, size_t rows) {
@@ -126,9 +140,13 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
 
 static void net_free(hvi_device_net *n) {
   enter();
-  occupied -= emulated_net_bytes(&n->shape) + emulated_row_bytes(&n->shape, n->rows);
+  occupied -= emulated_net_bytes(&n->shape) + other_bytes(&n->shape, n->rows);
   net_count--;
-  void *const arrays[] = {n->theta, n->m, n->v, n->gradient, n->value, n->back, n->x, n->y, n};
+  for (size_t i = 0; i < HVI_DEVICE_ROWS; i++) {
+    occupied -= emulated_input_bytes(&n->shape, n->inputs[i].room);
+    free(n->inputs[i].x);
+  }
+  void *const arrays[] = {n->theta, n->m, n->v, n->gradient, n->value, n->back, n->y, n};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   things--;
   leave();
@@ -306,14 +324,30 @@ static void take_theta(hvi_device_net *n, const hvi_device_job *job) {
 
 static size_t row_of(const hvi_device_net *n) { return hvi_device_padded(n->shape.width[0]); }
 
+/* The job's rows: a copy of the first that had that name, unless they are a job's own. */
+static const float *rows_of(const hvi_device_job *job) {
+  rows_here *in = &job->net->inputs[job->whose];
+  const size_t floats = job->rows * row_of(job->net);
+  check_rows(job->x, job->rows, job->net->shape.width[0]);
+  if (job->whose && in->x) {
+    INSIST(in->rows == job->rows && memcmp(in->x, job->x, floats * sizeof *in->x) == 0);
+    return in->x;
+  }
+  free(in->x);
+  in->rows = job->rows;
+  in->x = room(floats, sizeof *in->x);
+  emulated.brought++;
+  return memcpy(in->x, job->x, floats * sizeof *in->x);
+}
+
 static void run_once(hvi_device_kind kind, hvi_device_job *job) {
   hvi_device_net *n = job->net;
   take_theta(n, job);
-  check_rows(job->x, job->rows, n->shape.width[0]);
+  const float *x = rows_of(job);
   memset(n->gradient, 0, n->numbers * sizeof *n->gradient);
   if (kind == HVI_DEVICE_PUSH) check_numbers(&n->shape, job->v);
   for (size_t i = 0; i < job->rows; i++) {
-    const double y = forward(n, job->x + i * row_of(n));
+    const double y = forward(n, x + i * row_of(n));
     if (kind == HVI_DEVICE_EVAL) job->y[i] = (float)y;
     if (kind == HVI_DEVICE_PULL) backward(n, job->u[i]);
     if (kind == HVI_DEVICE_PUSH) job->y[i] = (float)tangent(n, job->v);
@@ -333,7 +367,7 @@ static void look(hvi_device_net *n, hvi_device_job *job) {
   hvi_device_descent *d = &job->descent;
   d->loss = 0.0;
   for (size_t i = 0; i < job->rows; i++) {
-    n->y[i] = (double)(float)forward(n, n->x + i * row_of(n));
+    n->y[i] = (double)(float)forward(n, n->inputs[job->whose].x + i * row_of(n));
     const double r = residual(d, n->y[i], i);
     d->loss += 0.5 * d->weight[i] * r * r + (d->linear ? d->linear[i] * r : 0.0);
   }
@@ -341,14 +375,10 @@ static void look(hvi_device_net *n, hvi_device_job *job) {
 
 static void begin(hvi_device_job *job) {
   hvi_device_net *n = job->net;
-  const size_t floats = job->rows * row_of(n);
   take_theta(n, job);
-  check_rows(job->x, job->rows, n->shape.width[0]);
-  free(n->x);
+  rows_of(job);
   free(n->y);
-  n->x = room(floats, sizeof *n->x);
   n->y = room(job->rows, sizeof *n->y);
-  memcpy(n->x, job->x, floats * sizeof *n->x);
   if (job->descent.forget) {
     memset(n->m, 0, n->numbers * sizeof *n->m);
     memset(n->v, 0, n->numbers * sizeof *n->v);
@@ -366,7 +396,7 @@ static void check_unchanged(const hvi_device_job *job) {
   const hvi_device_job *was = &job->net->begun;
   const hvi_device_descent *d = &job->descent, *e = &was->descent;
   INSIST(job->x == was->x && job->y == was->y && job->result == was->result);
-  INSIST(job->rows == was->rows && job->theta == was->theta);
+  INSIST(job->rows == was->rows && job->theta == was->theta && job->whose == was->whose);
   INSIST(d->target == e->target && d->weight == e->weight && d->linear == e->linear);
   INSIST(d->most == e->most && d->lr == e->lr && d->rule == e->rule);
 }
@@ -376,7 +406,7 @@ static void step(hvi_device_net *n, hvi_device_job *job) {
   const double lr = d->lr * pow(d->lr_factor, (double)d->steps), b1 = d->beta1, b2 = d->beta2;
   memset(n->gradient, 0, n->numbers * sizeof *n->gradient);
   for (size_t i = 0; i < job->rows; i++) {
-    forward(n, n->x + i * row_of(n));
+    forward(n, n->inputs[job->whose].x + i * row_of(n));
     const double r = residual(d, n->y[i], i), linear = d->linear ? d->linear[i] : 0.0;
     backward(n, d->scale * (d->weight[i] * r + linear));
   }
@@ -433,6 +463,17 @@ static void check_jobs(hvi_device_job *const *jobs, size_t count) {
   }
 }
 
+/* *rows of so many bytes become more; those that were there are gone. */
+static hvi_status grow(size_t *rows, size_t wanted, const hvi_device_shape *s,
+                       size_t (*bytes)(const hvi_device_shape *s, size_t rows), hvi_error *err) {
+  if (wanted <= *rows) return HVI_OK;
+  occupied -= bytes(s, *rows);
+  *rows = 0;
+  if (occupy(bytes(s, wanted), "a batch", err)) return HVI_ERROR_MEMORY;
+  *rows = wanted;
+  return HVI_OK;
+}
+
 /* As many rows as new jobs have, and the values of a step of the largest. */
 static hvi_status make_room(hvi_device_job *const *jobs, size_t count, hvi_error *err) {
   size_t most = 0;
@@ -440,12 +481,11 @@ static hvi_status make_room(hvi_device_job *const *jobs, size_t count, hvi_error
     hvi_device_net *n = jobs[i]->net;
     const size_t step = emulated_step_bytes(&n->shape, jobs[i]->rows);
     if (step > most) most = step;
-    if (jobs[i]->begun || jobs[i]->rows <= n->rows) continue;
-    occupied -= emulated_row_bytes(&n->shape, n->rows);
-    n->rows = 0;
-    if (occupy(emulated_row_bytes(&n->shape, jobs[i]->rows), "a batch", err))
+    rows_here *in = &n->inputs[jobs[i]->whose];
+    if (jobs[i]->begun) continue;
+    if (grow(&n->rows, jobs[i]->rows, &n->shape, other_bytes, err) ||
+        grow(&in->room, jobs[i]->rows, &n->shape, emulated_input_bytes, err))
       return HVI_ERROR_MEMORY;
-    n->rows = jobs[i]->rows;
   }
   const hvi_status status = occupy(most, "the values of a step", err);
   if (!status) occupied -= most;

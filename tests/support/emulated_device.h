@@ -3,8 +3,10 @@
  * contract: one caller at a time, zeros where rows are filled up, jobs that come back unchanged, and
  * nothing left when it is closed; where that is broken the program ends.
  *
- * Memory, where it has an end, is taken as on a GPU: by a network, by the most rows that it ever had, and
- * during a run by the values of the job that has most of them.
+ * Rows that jobs say are the same each time it reads once, and insists that they stay so.
+ *
+ * Memory, where it has an end, is taken as on a GPU: by a network, by the most rows that it ever had, of each
+ * kind of inputs and in all, and during a run by the values of the job that has most of them.
  */
 #pragma once
 
@@ -21,6 +23,7 @@ typedef struct emulation {
   size_t most_jobs;  /* of a run */
   size_t joined;     /* runs of descents that had begun together with others that had not */
   size_t sent;       /* jobs that brought parameters */
+  size_t brought;    /* jobs that brought rows */
   size_t trainers;   /* that are there */
   const char *level; /* what it calls its bits; NULL: "emulated" */
 } emulation;
@@ -31,7 +34,8 @@ extern emulation emulated;
 const hvi_device_functions *emulated_device(void);
 const struct hvi_device_sac_functions *emulated_sac(void); /* emulated_sac.c */
 
-/* Bytes of a network, of its rows, and of the values of a step. */
+/* Bytes of a network, of its rows with one kind of inputs, of such inputs alone, and of the values of a step. */
 size_t emulated_net_bytes(const hvi_device_shape *s);
 size_t emulated_row_bytes(const hvi_device_shape *s, size_t rows);
+size_t emulated_input_bytes(const hvi_device_shape *s, size_t rows);
 size_t emulated_step_bytes(const hvi_device_shape *s, size_t rows);

@@ -248,6 +248,7 @@ static hvi_status make_model(hvi_value *v, hvi_error *err) {
   HVI_TRY(hvi_mlp_new(&v->one.base.model, &shape, err));
   v->net = hvi_mlp_of(v->one.base.model)->net;
   hvi_mlp_rescale(v->one.base.model, s->shift, s->scale);
+  if (s->draw == HVI_VALUE_ALL) hvi_mlp_keep(v->one.base.model);
   if (!s->device || !hvi_gang_fits(v->net)) return HVI_OK;
   return hvi_mlp_join(v->one.base.model, s->device, err);
 }

@@ -17,6 +17,7 @@
  * With `adam`, theta and w move by Adam's rule (0.9, 0.999, 1e-8) along these directions.
  */
 #include "base/base.h"
+#include "model/mlp.h"
 #include "num/adam.h"
 #include "num/vec.h"
 #include "problems/value/value.h"
@@ -87,7 +88,7 @@ static void eval_successors(const workspace *k, const double *theta) {
   for (size_t i = 0; i < k->n; i++)
     hvi_value_scale_state(v, k->x + i * v->obs, v->spec.data->next + k->s->row[i] * v->obs);
   const hvi_mlp_batch batch = {.x = k->x, .rows = k->n};
-  k->m->ops->bind(k->m, k->beyond, &batch);
+  hvi_mlp_bind(k->m, k->beyond, &batch, HVI_DEVICE_OWN);
   k->m->ops->eval(k->m, k->beyond, theta, k->next);
 }
 

@@ -87,11 +87,13 @@ void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, 
                        const size_t *index, size_t rows, double *values) {
   hvi_member *member = hvi_mlp_member(v->one.base.model);
   if (member) {
-    size_t row;
-    float *x = hvi_member_inputs(member, rows, &row);
+    /* only a draw has an index, and only the successors of a draw are asked for */
+    const bool same = index && v->spec.draw == HVI_VALUE_ALL;
+    hvi_inputs in = {.rows = rows, .whose = same ? HVI_DEVICE_SUCCESSORS : HVI_DEVICE_OWN};
+    float *x = hvi_member_inputs(member, in.whose, rows, &in.row);
     for (size_t i = 0; x && i < rows; i++)
-      hvi_value_scale_state(v, x + i * row, source + (index ? index[i] : i) * v->obs);
-    hvi_member_eval(member, theta, NULL, 0, rows, values);
+      hvi_value_scale_state(v, x + i * in.row, source + (index ? index[i] : i) * v->obs);
+    hvi_member_eval(member, theta, &in, values);
     for (size_t i = 0; i < rows; i++) values[i] = v->spec.shift + v->spec.scale * values[i];
     return;
   }
