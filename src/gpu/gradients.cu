@@ -102,7 +102,7 @@ struct ring {
       barrier_wait(shared_at(&all.empty[stage()]), turn() ^ 1);
       if (lane == 0) barrier_expect(barrier, bytes);
       __syncwarp();
-      if (copies) copy_in(shared_at(all.stage[stage()]) + to, from, OF_BLOCK, barrier);
+      if (copies) copy_in_last(shared_at(all.stage[stage()]) + to, from, OF_BLOCK, barrier);
     }
   }
   /* The next slab is there: its stage. */

@@ -49,6 +49,19 @@ __device__ inline void copy_in(unsigned to, const char *from, unsigned bytes, un
       "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
       : "memory");
 }
+/* The same of what will not be read again: it does not take the place of what will. */
+__device__ inline void copy_in_last(unsigned to, const char *from, unsigned bytes,
+                                    unsigned barrier) {
+  ON_HOPPER("{\n"
+            ".reg .b64 policy;\n"
+            "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+            "[%0], [%1], "
+            "%2, [%3], policy;\n"
+            "}" ::"r"(to),
+            "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
+            : "memory");
+}
 __device__ inline void copy_out(char *to, unsigned from, unsigned bytes) {
   ON_HOPPER("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
                 __cvta_generic_to_global(to)),

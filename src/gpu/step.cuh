@@ -9,6 +9,12 @@
 /* What an optimizer needs of some parameters. */
 template <int N> struct state { numbers<N> theta, m, v; };
 
+/* To the last bit but one or two, as the division is, in a tenth of the instructions. */
+__device__ inline float square_root(float x) {
+  asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(x));
+  return x;
+}
+
 /* What a job says of its step, read once. */
 struct stepper {
   const bool steps;
@@ -33,8 +39,7 @@ struct stepper {
     }
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;
-    const float down = rate * m / (sqrtf(root * v) + epsilon);
-    return x - (down + shrink * x);
+    return x - (__fdividef(rate * m, square_root(root * v) + epsilon) + shrink * x);
   }
 
   /* Of all that are to be put, before the first is: they wait for memory together. */
