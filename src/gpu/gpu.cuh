@@ -50,7 +50,9 @@ struct gpu_job {
   int careful; /* its losses count: values are of single precision in every step */
   int fresh, forget;
   int rule, most, at_least;
-  double shift, scale, goal, lr, lr_factor, beta1, beta2, epsilon, decay;
+  double shift, scale, goal, lr, lr_factor, beta1, beta2, decay;
+  float keep1, rest1, keep2, rest2,
+      epsilon; /* beta1, 1 - beta1, .. as the step's arithmetic has them */
 };
 
 /* A launch: the same for all its kernels. */

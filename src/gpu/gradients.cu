@@ -202,6 +202,7 @@ __device__ inline void end_biases(memory &all, const gradient_work &work, const 
 __device__ inline float step_some(const gradient_work &work, const task &t, const stepper &step,
                                   const float (*sums)[HAND], int first) {
   enum { TOGETHER = 4, FOURS = HAND_COLUMNS / 4, LINES = 128 / FOURS };
+  static_assert(LINES % 8 == 0, "a thread's halves are in one piece of each row");
   const halves to = weight_halves(*t.job, work.net, t.l);
   const float scale = weight_scale(t.job->tops->made);
   const int out = work.net.width[t.l], lead = (work.net.width[t.l - 1] + 7) / 8 * 8;
@@ -211,17 +212,18 @@ __device__ inline float step_some(const gradient_work &work, const task &t, cons
 #pragma unroll 1
   for (int line = threadIdx.x % 128 / FOURS; line < BLOCK; line += TOGETHER * LINES) {
     const int row = t.m + threadIdx.x / 128 * BLOCK + line;
-    const size_t at = work.net.weight[t.l] + (size_t)row * lead + column;
+    const unsigned at = work.net.weight[t.l] + row * lead + column, apart = LINES * lead;
+    char *high = to.high + half_at(to, row, column);
     state<4> x[TOGETHER];
 #pragma unroll
     for (int i = 0; i < TOGETHER; i++)
-      if (row + LINES * i < out) x[i] = step.fetch<4>(at + (size_t)LINES * i * lead);
+      if (row + LINES * i < out) x[i] = step.fetch<4>(at + i * apart);
 #pragma unroll
     for (int i = 0; i < TOGETHER; i++) {
       if (row + LINES * i >= out) continue;
       const numbers<4> g = *(const numbers<4> *)(sums[line + LINES * i] + own);
-      const numbers<4> theta = step.put(at + (size_t)LINES * i * lead, g, x[i]);
-      if (step.steps) put_row(to, row + LINES * i, column, theta, scale);
+      const numbers<4> theta = step.put(at + i * apart, g, x[i]);
+      if (step.steps) put_row(high + i * LINES * ROW_BYTES, to.low, theta, scale);
       top = larger(top, theta);
     }
   }

@@ -18,7 +18,8 @@ __global__ void __launch_bounds__(THREADS)
   if (row >= x.rows) return;
   const bool there = row < j.rows && column < lead;
   const float *from = j.x + (size_t)row * lead + column;
-  put_row(x, row, column, there ? *(const numbers<4> *)from : numbers<4>{}, scale_of(j.tops->x));
+  put_row(x.high + half_at(x, row, column), x.low, there ? *(const numbers<4> *)from : numbers<4>{},
+          scale_of(j.tops->x));
 }
 
 void hvi_gpu_split(const launch *l, const hvi_device_shape *s) {

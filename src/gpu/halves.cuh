@@ -141,17 +141,15 @@ __device__ inline float2 join_two(unsigned high, unsigned low) {
 /* Numbers that follow each other, the first at a multiple of as many: 1, 2 or 4. */
 template <int N, class T = float> struct alignas(N * sizeof(T)) numbers { T at[N]; };
 
-/* In a row. */
+/* To the place of the first one's high half, and so many bytes behind it. */
 template <int N>
-__device__ inline void put_row(const halves &to, int row, int column, const numbers<N> &x,
-                               float scale) {
+__device__ inline void put_row(char *at, size_t behind, const numbers<N> &x, float scale) {
   numbers<N / 2, unsigned> high, low;
 #pragma unroll
   for (int i = 0; i < N; i += 2)
     split_two(make_float2(x.at[i] * scale, x.at[i + 1] * scale), high.at[i / 2], low.at[i / 2]);
-  char *at = to.high + half_at(to, row, column);
   *(numbers<N / 2, unsigned> *)at = high;
-  *(numbers<N / 2, unsigned> *)(at + to.low) = low;
+  *(numbers<N / 2, unsigned> *)(at + behind) = low;
 }
 
 /* Numbers at .. of theta to their place among the halves of weights: of hidden layers' matrices alone. */
@@ -164,5 +162,6 @@ __device__ inline void put_weights(const gpu_job &j, const chain &c, size_t at, 
   const unsigned lead =
       (unsigned)(c.width[l - 1] + HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
   const unsigned own = (unsigned)at - c.weight[l];
-  put_row(weight_halves(j, c, l), (int)(own / lead), (int)(own % lead), x, scale);
+  const halves to = weight_halves(j, c, l);
+  put_row(to.high + half_at(to, (int)(own / lead), (int)(own % lead)), to.low, x, scale);
 }

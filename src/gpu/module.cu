@@ -272,7 +272,9 @@ static gpu_job table_row(const hvi_device_job *j, hvi_device_kind kind, hvi_gpu_
   g.most = s->most < INT_MAX ? (int)s->most : INT_MAX;
   g.shift = s->shift, g.scale = s->scale, g.goal = s->goal;
   g.lr = s->lr, g.lr_factor = s->lr_factor, g.decay = s->decay;
-  g.beta1 = s->beta1, g.beta2 = s->beta2, g.epsilon = s->epsilon;
+  g.beta1 = s->beta1, g.beta2 = s->beta2, g.epsilon = (float)s->epsilon;
+  g.keep1 = (float)s->beta1, g.rest1 = (float)(1.0 - s->beta1);
+  g.keep2 = (float)s->beta2, g.rest2 = (float)(1.0 - s->beta2);
   return g;
 }
 

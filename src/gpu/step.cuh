@@ -20,49 +20,57 @@ struct stepper {
   const bool steps;
   const int rule;
   float *theta, *m, *v, *gradient;
-  float rate, root, shrink, beta1, beta2, rest1, rest2, epsilon;
+  float rate, root, shrink, keep1, rest1, keep2, rest2, epsilon;
 
   __device__ stepper(const gpu_job &j, pass_kind kind) : steps(kind == FOR_STEP), rule(j.rule) {
     const progress &p = *j.state;
     theta = j.theta, m = j.m, v = j.v, gradient = j.gradient;
     rate = p.rate, root = p.root, shrink = p.shrink;
-    beta1 = (float)j.beta1, beta2 = (float)j.beta2, epsilon = (float)j.epsilon;
-    rest1 = (float)(1.0 - j.beta1), rest2 = (float)(1.0 - j.beta2);
+    keep1 = j.keep1, rest1 = j.rest1, keep2 = j.keep2, rest2 = j.rest2, epsilon = j.epsilon;
   }
 
-  /* x from where it is; m and v are its moments, g its gradient. */
-  __device__ float next(float x, float g, float &m, float &v) const {
-    if (rule == HVI_DEVICE_GD) return x - rate * g;
-    if (rule == HVI_DEVICE_MOMENTUM) {
-      m = beta1 * m + g;
-      return x - rate * m;
+  /* One rule for all, so that their long operations overlap. */
+  template <int N> __device__ void go_on(state<N> &x, const numbers<N> &g) const {
+    if (rule == HVI_DEVICE_GD) {
+#pragma unroll
+      for (int i = 0; i < N; i++) x.theta.at[i] -= rate * g.at[i];
+    } else if (rule == HVI_DEVICE_MOMENTUM) {
+#pragma unroll
+      for (int i = 0; i < N; i++) {
+        x.m.at[i] = keep1 * x.m.at[i] + g.at[i];
+        x.theta.at[i] -= rate * x.m.at[i];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < N; i++) {
+        x.m.at[i] = keep1 * x.m.at[i] + rest1 * g.at[i];
+        x.v.at[i] = keep2 * x.v.at[i] + rest2 * g.at[i] * g.at[i];
+        const float down = square_root(root * x.v.at[i]) + epsilon;
+        x.theta.at[i] -= __fdividef(rate * x.m.at[i], down) + shrink * x.theta.at[i];
+      }
     }
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
-    return x - (__fdividef(rate * m, square_root(root * v) + epsilon) + shrink * x);
   }
 
   /* Of all that are to be put, before the first is: they wait for memory together. */
-  template <int N> __device__ state<N> fetch(size_t at) const {
+  template <int N> __device__ state<N> fetch(unsigned at) const {
     state<N> x = {};
     if (!steps) return x;
     x.theta = *(const numbers<N> *)(theta + at);
-    if (rule != HVI_DEVICE_GD) x.m = *(const numbers<N> *)(m + at);
-    if (rule == HVI_DEVICE_ADAM) x.v = *(const numbers<N> *)(v + at);
+    x.m = *(const numbers<N> *)(m + at);
+    x.v = *(const numbers<N> *)(v + at);
     return x;
   }
 
   /* Their step, or the gradient: what parameters become. */
-  template <int N> __device__ numbers<N> put(size_t at, const numbers<N> &g, state<N> x) const {
+  template <int N> __device__ numbers<N> put(unsigned at, const numbers<N> &g, state<N> x) const {
     if (!steps) {
       *(numbers<N> *)(gradient + at) = g;
       return x.theta;
     }
-#pragma unroll
-    for (int i = 0; i < N; i++) x.theta.at[i] = next(x.theta.at[i], g.at[i], x.m.at[i], x.v.at[i]);
+    go_on(x, g);
     *(numbers<N> *)(theta + at) = x.theta;
-    if (rule != HVI_DEVICE_GD) *(numbers<N> *)(m + at) = x.m;
-    if (rule == HVI_DEVICE_ADAM) *(numbers<N> *)(v + at) = x.v;
+    *(numbers<N> *)(m + at) = x.m;
+    *(numbers<N> *)(v + at) = x.v;
     return x.theta;
   }
 };
