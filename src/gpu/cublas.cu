@@ -9,33 +9,21 @@
  *
  * of each network: one strided and batched product for all of them. cuBLAS counts in columns, so that
  * a row-major C = A B is its C' = B' A'. Nothing else is computed: no bias, no activation, no update.
- * All products of a step are one graph; the median of rounds of replays counts. Operands are random:
- * with zeros a device draws less power and runs faster.
+ * All products of a step are one graph. Operands are random: with zeros a device draws less power and runs
+ * faster.
  */
-#include "gpu/gpu.cuh"
+#include "gpu/host.cuh"
 
 #include <dlfcn.h>
-#include <stdint.h>
-
-#include <algorithm>
-#include <cmath>
+#include <math.h>
 
 namespace {
 
-constexpr int ROUNDS = 5, REPLAYS = 20;
-
 /* Of cublas_v2.h and library_types.h, so that they are not needed to build. */
-enum {
-  OP_N = 0,
-  OP_T = 1,
-  REAL_32F = 0,
-  COMPUTE_32F = 68,
-  COMPUTE_32F_TF32 = 77,
-  DEFAULT_ALGO = -1
-};
+enum { OP_N, OP_T, REAL_32F = 0, COMPUTE_32F = 68, COMPUTE_32F_TF32 = 77, DEFAULT_ALGO = -1 };
 typedef struct cublasContext *handle_t;
 
-typedef struct library {
+struct library {
   int (*create)(handle_t *);
   int (*destroy)(handle_t);
   int (*set_stream)(handle_t, cudaStream_t);
@@ -43,31 +31,16 @@ typedef struct library {
   int (*multiply)(handle_t, int, int, int, int, int, const void *, const void *, int, int,
                   long long, const void *, int, int, long long, const void *, void *, int, int,
                   long long, int, int, int);
-} library;
+};
 
-/* What the products of one measurement share. */
-typedef struct bench {
-  library cublas;
-  handle_t handle;
-  cudaStream_t stream;
-  void *workspace;
-  float *weights, *gradient, *a, *d; /* each of all networks; a and d hold every layer's outputs */
-  const hvi_device_shape *shape;
-  size_t nets, rows;
-  int compute;
-  bool failed;
-} bench;
-
-constexpr size_t WORKSPACE = size_t{32} << 20;
-
-template <typename F> bool find(F *function, void *library, const char *name) {
-  *function = reinterpret_cast<F>(dlsym(library, name));
-  return *function != nullptr;
+template <class F> bool find(F *function, void *library, const char *name) {
+  *function = (F)dlsym(library, name);
+  return *function;
 }
 
 /* Stays open: its own threads and handlers do not survive a dlclose. */
 bool open_library(library *l) {
-  void *file = nullptr;
+  void *file = NULL;
   for (const char *name :
        {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
         "/usr/local/cuda/lib64/libcublas.so.12"})
@@ -80,142 +53,112 @@ bool open_library(library *l) {
 }
 
 /* A matrix as cuBLAS sees it: its leading dimension, and from one network's to the next's. */
-typedef struct matrix {
+struct matrix {
   float *at;
   size_t row, stride;
-} matrix;
-
-/* Row-major C[m][n] = op(A) op(B), op(A) is [m][k]. */
-void multiply(bench *b, matrix c, size_t m, size_t n, size_t k, matrix a, int op_a, matrix by,
-              int op_by) {
-  const float one = 1.0F, zero = 0.0F;
-  const int status = b->cublas.multiply(
-      b->handle, op_by, op_a, (int)n, (int)m, (int)k, &one, by.at, REAL_32F, (int)by.row,
-      (long long)by.stride, a.at, REAL_32F, (int)a.row, (long long)a.stride, &zero, c.at, REAL_32F,
-      (int)c.row, (long long)c.stride, (int)b->nets, b->compute, DEFAULT_ALGO);
-  b->failed = b->failed || status != 0;
-}
-
-/* Where the outputs of layer l begin, l = 0: the inputs; of l = layer_count + 1 the number of all. */
-size_t outputs(const bench *b, size_t l) {
-  size_t at = 0;
-  for (size_t i = 0; i < l; i++) at += b->nets * b->rows * hvi_device_padded(b->shape->width[i]);
-  return at;
-}
-
-matrix values(const bench *b, float *base, size_t l) {
-  const size_t row = hvi_device_padded(b->shape->width[l]);
-  return {base + outputs(b, l), row, b->rows * row};
-}
-
-matrix weight(const bench *b, float *base, size_t l) {
-  return {base + hvi_device_weight(b->shape, l), hvi_device_padded(b->shape->width[l]),
-          hvi_device_numbers(b->shape)};
-}
-
-void step(bench *b) {
-  const size_t *width = b->shape->width, rows = b->rows;
-  for (size_t l = 0; l < b->shape->layer_count; l++)
-    multiply(b, values(b, b->a, l + 1), rows, width[l + 1], width[l], values(b, b->a, l), OP_N,
-             weight(b, b->weights, l), OP_T);
-  for (size_t l = b->shape->layer_count; l-- > 0;) {
-    multiply(b, weight(b, b->gradient, l), width[l + 1], width[l], rows, values(b, b->d, l + 1),
-             OP_T, values(b, b->a, l), OP_N);
-    if (l > 0)
-      multiply(b, values(b, b->d, l), rows, width[l], width[l + 1], values(b, b->d, l + 1), OP_N,
-               weight(b, b->weights, l), OP_N);
-  }
-}
+};
 
 /* Numbers between -1/8 and 1/8, so that sums over a layer stay of that size. */
 __global__ void fill(float *p, size_t count) {
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < count;
-       i += size_t{gridDim.x} * blockDim.x) {
-    uint32_t h = static_cast<uint32_t>(i) * 2654435769U;
-    h = (h ^ (h >> 15)) * 2246822519U;
-    p[i] = static_cast<float>(static_cast<int32_t>(h ^ (h >> 13))) * 0x1p-34F;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+       i += (size_t)gridDim.x * blockDim.x) {
+    unsigned h = (unsigned)i * 2654435769u;
+    h = (h ^ (h >> 15)) * 2246822519u;
+    p[i] = (float)(int)(h ^ (h >> 13)) * 0x1p-34f;
   }
 }
 
-bool allocate(float **p, size_t count) {
-  if (cudaMalloc(reinterpret_cast<void **>(p), count * sizeof **p) != cudaSuccess) return false;
-  fill<<<1024, 256>>>(*p, count);
-  return cudaDeviceSynchronize() == cudaSuccess;
-}
+/* What the products of one measurement share: arrays of all networks, a and d with every layer's outputs. */
+struct bench {
+  enum { WORKSPACE = 32 << 20 };
+  library cublas = {};
+  handle_t handle = NULL;
+  float *weights = NULL, *gradient = NULL, *a = NULL, *d = NULL, *workspace = NULL;
+  const hvi_device_shape *shape;
+  size_t nets, rows;
+  int compute;
+  cudaGraphExec_t ready = NULL;
 
-bool prepare(bench *b) {
-  const size_t numbers = b->nets * hvi_device_numbers(b->shape);
-  const size_t values = outputs(b, b->shape->layer_count + 1);
-  return cudaStreamCreate(&b->stream) == cudaSuccess && allocate(&b->weights, numbers) &&
-         allocate(&b->gradient, numbers) && allocate(&b->a, values) && allocate(&b->d, values) &&
-         cudaMalloc(&b->workspace, WORKSPACE) == cudaSuccess && b->cublas.create(&b->handle) == 0 &&
-         b->cublas.set_stream(b->handle, b->stream) == 0 &&
-         b->cublas.set_workspace(b->handle, b->workspace, WORKSPACE) == 0;
-}
-
-void release(bench *b) {
-  if (b->handle) b->cublas.destroy(b->handle);
-  for (void *p :
-       {(void *)b->weights, (void *)b->gradient, (void *)b->a, (void *)b->d, b->workspace})
-    cudaFree(p);
-  if (b->stream) cudaStreamDestroy(b->stream);
-}
-
-/* Microseconds of one replay; NaN after a failure. */
-double time_replays(cudaGraphExec_t graph, cudaStream_t stream) {
-  cudaEvent_t begin = nullptr, end = nullptr;
-  float ms[ROUNDS];
-  bool good = cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess;
-  for (int i = 0; good && i < REPLAYS; i++) good = cudaGraphLaunch(graph, stream) == cudaSuccess;
-  for (int round = 0; good && round < ROUNDS; round++) {
-    cudaEventRecord(begin, stream);
-    for (int i = 0; i < REPLAYS; i++) cudaGraphLaunch(graph, stream);
-    cudaEventRecord(end, stream);
-    good = cudaEventSynchronize(end) == cudaSuccess &&
-           cudaEventElapsedTime(&ms[round], begin, end) == cudaSuccess;
+  bench(const hvi_device_shape *s, size_t count, size_t n, bool tf32)
+      : shape(s), nets(count), rows(n), compute(tf32 ? COMPUTE_32F_TF32 : COMPUTE_32F) {}
+  ~bench() {
+    if (ready) cudaGraphExecDestroy(ready);
+    if (handle) cublas.destroy(handle);
+    for (float *p : {weights, gradient, a, d, workspace}) cudaFree(p);
   }
-  if (begin) cudaEventDestroy(begin);
-  if (end) cudaEventDestroy(end);
-  if (!good) return NAN;
-  std::sort(ms, ms + ROUNDS);
-  return 1e3 * ms[ROUNDS / 2] / REPLAYS;
-}
 
-/* The step once as it is, so that the library's own preparations are done; then as a graph. */
-double time_step(bench *b) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-  double us = NAN;
-  step(b);
-  if (!b->failed &&
-      cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
-    step(b);
-    const bool captured = cudaStreamEndCapture(b->stream, &graph) == cudaSuccess && !b->failed;
-    if (captured && cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess)
-      us = time_replays(ready, b->stream);
+  /* Where the outputs of layer l begin, l = 0: the inputs; of l = layer_count + 1 the number of all. */
+  size_t outputs(size_t l) const {
+    size_t at = 0;
+    for (size_t i = 0; i < l; i++) at += nets * rows * hvi_device_padded(shape->width[i]);
+    return at;
   }
-  if (ready) cudaGraphExecDestroy(ready);
-  if (graph) cudaGraphDestroy(graph);
-  return us;
-}
+  matrix values(float *base, size_t l) const {
+    const size_t row = hvi_device_padded(shape->width[l]);
+    return {base + outputs(l), row, rows * row};
+  }
+  matrix weight(float *base, size_t l) const {
+    return {base + hvi_device_weight(shape, l), hvi_device_padded(shape->width[l]),
+            hvi_device_numbers(shape)};
+  }
+
+  /* Row-major C[m][n] = op(A) op(B), op(A) is [m][k]. */
+  bool multiply(matrix c, size_t m, size_t n, size_t k, matrix x, int op_x, matrix y, int op_y) {
+    const float one = 1.0f, zero = 0.0f;
+    return cublas.multiply(handle, op_y, op_x, (int)n, (int)m, (int)k, &one, y.at, REAL_32F,
+                           (int)y.row, (long long)y.stride, x.at, REAL_32F, (int)x.row,
+                           (long long)x.stride, &zero, c.at, REAL_32F, (int)c.row,
+                           (long long)c.stride, (int)nets, compute, DEFAULT_ALGO) == 0;
+  }
+
+  bool step() {
+    const size_t *width = shape->width;
+    bool good = true;
+    for (size_t l = 0; l < shape->layer_count; l++)
+      good &= multiply(values(a, l + 1), rows, width[l + 1], width[l], values(a, l), OP_N,
+                       weight(weights, l), OP_T);
+    for (size_t l = shape->layer_count; l-- > 0;) {
+      good &= multiply(weight(gradient, l), width[l + 1], width[l], rows, values(d, l + 1), OP_T,
+                       values(a, l), OP_N);
+      if (l > 0)
+        good &= multiply(values(d, l), rows, width[l], width[l + 1], values(d, l + 1), OP_N,
+                         weight(weights, l), OP_N);
+    }
+    return good;
+  }
+
+  bool prepare(cudaStream_t stream) {
+    const size_t numbers = nets * hvi_device_numbers(shape), all = outputs(shape->layer_count + 1);
+    const size_t counts[] = {numbers, numbers, all, all, WORKSPACE / sizeof(float)};
+    float **const arrays[] = {&weights, &gradient, &a, &d, &workspace};
+    for (int i = 0; i < 5; i++) {
+      if (cudaMalloc(arrays[i], counts[i] * sizeof(float))) return false;
+      fill<<<1024, 256, 0, stream>>>(*arrays[i], counts[i]);
+    }
+    return cublas.create(&handle) == 0 && cublas.set_stream(handle, stream) == 0 &&
+           cublas.set_workspace(handle, workspace, WORKSPACE) == 0;
+  }
+};
 
 } // namespace
 
-double hvi_gpu_bare_products(const hvi_device_shape *shape, size_t nets, size_t rows, int tf32,
-                             hvi_error *err) {
-  bench b = {};
-  if (!open_library(&b.cublas)) return NAN;
-  b.shape = shape;
-  b.nets = nets;
-  b.rows = rows;
-  b.compute = tf32 ? COMPUTE_32F_TF32 : COMPUTE_32F;
-  double us = NAN;
-  if (prepare(&b)) us = time_step(&b);
-  release(&b);
-  const cudaError_t left =
-      cudaGetLastError(); /* a failure here is not to be found by a later call */
-  if (std::isnan(us))
-    hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "the products by cuBLAS failed: %s",
-                  left ? cudaGetErrorString(left) : "the library does not say why");
-  return us;
+hvi_status hvi_gpu_bare_products(hvi_device *d, const hvi_device_shape *shape, size_t nets,
+                                 size_t rows, double *us, hvi_error *err) {
+  enum { REPLAYS = 20 };
+  bench b(shape, nets, rows, d->precision != HVI_DEVICE_FP32);
+  *us = NAN;
+  /* the step once as it is, so that the library's own preparations are done */
+  const auto step = [&] { return b.step() ? cudaSuccess : cudaErrorUnknown; };
+  if (!open_library(&b.cublas) || !b.prepare(d->stream) || step() ||
+      hvi_gpu_capture(d->stream, step, &b.ready, NULL)) {
+    cudaGetLastError(); /* a failure here is not to be found by a later call */
+    return HVI_OK;
+  }
+  const auto replays = [&] {
+    for (int i = 0; i < REPLAYS; i++) GPU_TRY(cudaGraphLaunch(b.ready, d->stream), "a graph");
+    return HVI_OK;
+  };
+  HVI_TRY(hvi_gpu_time(d, replays, us, err));
+  *us /= REPLAYS;
+  return HVI_OK;
 }

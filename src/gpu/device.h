@@ -158,10 +158,9 @@ typedef struct hvi_device_functions {
   hvi_status (*net_new)(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
                         hvi_error *err);
   void (*net_free)(hvi_device_net *net);
-  /* The optimizer's state: powers {beta1^k, beta2^k}, m and v laid out as theta. */
-  hvi_status (*state_get)(hvi_device_net *net, double power[2], float *m, float *v, hvi_error *err);
-  hvi_status (*state_put)(hvi_device_net *net, const double power[2], const float *m,
-                          const float *v, hvi_error *err);
+  /* Puts the optimizer's state, or gets it: powers {beta1^k, beta2^k}, m and v laid out as theta. */
+  hvi_status (*move_state)(hvi_device_net *net, bool put, double power[2], float *m, float *v,
+                           hvi_error *err);
   /* Memory of the host that the device can reach. */
   void *(*host_alloc)(size_t bytes);
   void (*host_free)(void *p);

@@ -160,7 +160,7 @@ static hvi_status put_aside(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   if (!m->aside) m->aside = hvi_alloc(2 * m->numbers, sizeof *m->aside);
   if (!m->aside) return hvi_error_memory(err, "a network beside the device");
-  HVI_TRY(f->state_get(m->net, m->aside_power, m->aside, m->aside + m->numbers, err));
+  HVI_TRY(f->move_state(m->net, false, m->aside_power, m->aside, m->aside + m->numbers, err));
   free_net(m);
   return HVI_OK;
 }
@@ -191,8 +191,8 @@ static hvi_status come(hvi_member *m, hvi_error *err) {
   m->beside = g->there;
   g->there = m;
   m->bare = true;
-  return m->aside ? f->state_put(m->net, m->aside_power, m->aside, m->aside + m->numbers, err)
-                  : HVI_OK;
+  if (!m->aside) return HVI_OK;
+  return f->move_state(m->net, true, m->aside_power, m->aside, m->aside + m->numbers, err);
 }
 
 /* Calls of the device for one member, which may be made again where memory was lacking. */
@@ -238,11 +238,9 @@ static hvi_status make_room(hvi_member *m, hvi_error *err) {
 }
 
 static hvi_status move_state(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  float *first = m->moments, *second = first + m->numbers;
   HVI_TRY(come(m, err));
-  return m->puts ? f->state_put(m->net, m->power, first, second, err)
-                 : f->state_get(m->net, m->power, first, second, err);
+  return m->gang->functions->move_state(m->net, m->puts, m->power, m->moments,
+                                        m->moments + m->numbers, err);
 }
 
 /* One that finds no room, with all that can be put aside. It waits for descents of others to end, unless
@@ -409,6 +407,13 @@ static hvi_status ask(hvi_member *m, device_call call, hvi_error *err) {
   return status;
 }
 
+static void free_gang(hvi_gang *g) {
+  if (g->device) g->functions->close(g->device);
+  pthread_cond_destroy(&g->work);
+  pthread_mutex_destroy(&g->lock);
+  hvi_free(g);
+}
+
 hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *functions,
                               hvi_device_precision precision, hvi_error *err) {
   *gang = NULL;
@@ -421,12 +426,10 @@ hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *funct
   pthread_cond_init(&g->work, NULL);
   if (!status && pthread_create(&g->thread, NULL, serve, g) != 0)
     status = hvi_error_set(err, HVI_ERROR_MEMORY, "the system gives no thread for the device");
-  *gang = status ? NULL : g;
-  if (!status) return HVI_OK;
-  if (g->device) functions->close(g->device);
-  pthread_cond_destroy(&g->work);
-  pthread_mutex_destroy(&g->lock);
-  hvi_free(g);
+  if (status)
+    free_gang(g);
+  else
+    *gang = g;
   return status;
 }
 
@@ -444,10 +447,7 @@ void hvi_gang_close(hvi_gang *g) {
   pthread_cond_signal(&g->work);
   pthread_mutex_unlock(&g->lock);
   pthread_join(g->thread, NULL);
-  g->functions->close(g->device);
-  pthread_cond_destroy(&g->work);
-  pthread_mutex_destroy(&g->lock);
-  hvi_free(g);
+  free_gang(g);
 }
 
 const hvi_device_about *hvi_gang_about(const hvi_gang *g) { return &g->about; }

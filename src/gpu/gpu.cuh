@@ -92,9 +92,8 @@ void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind)
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
-/* Where values are halves: halves.cu, what new jobs bring; passes.cu, all layers and the head, forward and,
+/* Where values are halves: passes.cu, all layers and the head, forward and,
  * where slopes are wanted, backward; gradients.cu, the parts' sums or, where there is but one part, the step. */
-void hvi_gpu_split(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind);
 static inline bool hvi_gpu_at_once(const launch *l) {
@@ -105,10 +104,6 @@ cudaError_t hvi_gpu_allow_gradients(void);
 
 /* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
 cudaError_t hvi_gpu_allow_memory(void);
-
-/* cublas.cu: microseconds of the products of a step; NaN where cuBLAS is not installed. */
-double hvi_gpu_bare_products(const hvi_device_shape *shape, size_t nets, size_t rows, int tf32,
-                             hvi_error *err);
 
 /* Whether a pass of this kind concerns a job. */
 __device__ inline bool concerns(const gpu_job &j, pass_kind kind) {

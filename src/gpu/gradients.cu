@@ -39,7 +39,7 @@ enum {
 struct memory {
   char stage[STAGES][STAGE];
   float hand[GROUPS][BLOCK][HAND];
-  unsigned long long full[STAGES], empty[STAGES]; /* barriers */
+  ring_barriers<STAGES> ring;
 };
 
 struct gradient_work {
@@ -77,12 +77,9 @@ struct task {
   }
 };
 
-struct ring {
+struct ring : ring_side<STAGES> {
   memory &all;
-  unsigned at;
-  __device__ explicit ring(memory &m) : all(m), at(0) {}
-  __device__ int stage() const { return at % STAGES; }
-  __device__ unsigned turn() const { return at / STAGES % 2; }
+  __device__ explicit ring(memory &m) : ring_side<STAGES>(m.ring), all(m) {}
 
   /* The slabs of a task, by one warp: a lane looks after a block of 64 columns of D or H, of its high halves or
    * its low ones. */
@@ -98,23 +95,11 @@ struct ring {
     const unsigned to = (of_d ? 0 : 2 * OPERAND) + low * OPERAND + own * OF_BLOCK;
     const char *from = x.high + low * x.low + ((size_t)block * x.rows + t.first) * ROW_BYTES;
     for (int s = 0; s < t.slabs; s++, at++, from += OF_BLOCK) {
-      const unsigned barrier = shared_at(&all.full[stage()]);
-      barrier_wait(shared_at(&all.empty[stage()]), turn() ^ 1);
+      const unsigned barrier = offer();
       if (lane == 0) barrier_expect(barrier, bytes);
       __syncwarp();
-      if (copies) copy_in_last(shared_at(all.stage[stage()]) + to, from, OF_BLOCK, barrier);
+      if (copies) copy_in(shared_at(all.stage[stage()]) + to, from, OF_BLOCK, barrier);
     }
-  }
-  /* The next slab is there: its stage. */
-  __device__ int take() {
-    const int which = stage();
-    barrier_wait(shared_at(&all.full[which]), turn());
-    at++;
-    return which;
-  }
-  /* This warp is done with it. */
-  __device__ void release(int which) const {
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&all.empty[which]));
   }
 };
 
@@ -154,27 +139,15 @@ __device__ __forceinline__ float2 multiply_slab(float (&group)[COUNT], const cha
   return sum;
 }
 
-/* A thread's numbers of a tile to the sums of the part. */
-template <int COUNT>
-__device__ __forceinline__ void leave_sums(const gradient_work &work, const task &t,
-                                           const float (&c)[COUNT]) {
-  const chain &net = work.net;
-  const int out = net.width[t.l], lead = (net.width[t.l - 1] + 7) / 8 * 8, lane = threadIdx.x % 32;
-  float *to = sums_at(*t.job, net, t.part) + net.weight[t.l];
-#pragma unroll
-  for (int half = 0; half < 2; half++) {
-    const int row = t.m + threadIdx.x / 32 * 16 + lane / 4 + 8 * half;
-#pragma unroll
-    for (int i = 0; i < COUNT / 4; i++) {
-      const int column = t.n + 8 * i + lane % 4 * 2;
-      if (row < out && column < lead)
-        *(float2 *)(to + (size_t)row * lead + column) =
-            make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
-    }
-  }
+/* What becomes of a part's gradient: its sums, the gradient itself or a step. */
+__device__ inline stepper end_of(const gradient_work &work, const task &t) {
+  const bool steps = work.at_once && work.kind == FOR_STEP;
+  return {*t.job, steps          ? NULL
+                  : work.at_once ? t.job->gradient
+                                 : sums_at(*t.job, work.net, t.part)};
 }
 
-/* The biases of a group's outputs: the sums of its warps, (0 + 1) + (2 + 3), to the part's or to their step. */
+/* The biases of a group's outputs: the sums of its warps, (0 + 1) + (2 + 3). */
 __device__ inline void end_biases(memory &all, const gradient_work &work, const task &t,
                                   float2 bias) {
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
@@ -187,18 +160,14 @@ __device__ inline void end_biases(memory &all, const gradient_work &work, const 
     numbers<2> g;
     for (int i = 0; i < 2; i++)
       g.at[i] = (own[i] + own[2 * HAND + i]) + (own[4 * HAND + i] + own[6 * HAND + i]);
-    if (work.at_once) {
-      const stepper step(*t.job, work.kind);
-      const numbers<2> theta = step.put(at, g, step.fetch<2>(at));
-      if (step.steps) atomicMax(&t.job->tops->theta, __float_as_uint(larger(0.0f, theta)));
-    } else {
-      *(numbers<2> *)(sums_at(*t.job, work.net, t.part) + at) = g;
-    }
+    const stepper step = end_of(work, t);
+    const numbers<2> theta = step.put(at, g, step.fetch<2>(at));
+    if (step.steps()) atomicMax(&t.job->tops->theta, __float_as_uint(larger(0.0f, theta)));
   }
   meet(2 + group, 128);
 }
 
-/* The step of 64 inputs of a group's outputs, whose sums are at hand. */
+/* 64 inputs of a group's outputs, whose sums are at hand. */
 __device__ inline float step_some(const gradient_work &work, const task &t, const stepper &step,
                                   const float (*sums)[HAND], int first) {
   enum { TOGETHER = 4, FOURS = HAND_COLUMNS / 4, LINES = 128 / FOURS };
@@ -223,20 +192,20 @@ __device__ inline float step_some(const gradient_work &work, const task &t, cons
       if (row + LINES * i >= out) continue;
       const numbers<4> g = *(const numbers<4> *)(sums[line + LINES * i] + own);
       const numbers<4> theta = step.put(at + i * apart, g, x[i]);
-      if (step.steps) put_row(high + i * LINES * ROW_BYTES, to.low, theta, scale);
+      if (step.steps()) put_row(high + i * LINES * ROW_BYTES, to.low, theta, scale);
       top = larger(top, theta);
     }
   }
   return top;
 }
 
-/* A thread's numbers of a tile to where its group has them at hand, some columns at a time, for their step.
- * All of that is one piece of code, since it is long. */
+/* A thread's numbers of a tile to where its group has them at hand, some columns at a time, and on. All of that
+ * is one piece of code, since it is long. */
 template <int COUNT>
-__device__ __forceinline__ void take_steps(memory &all, const gradient_work &work, const task &t,
-                                           const float (&c)[COUNT]) {
+__device__ __forceinline__ void end_tile(memory &all, const gradient_work &work, const task &t,
+                                         const float (&c)[COUNT]) {
   enum { AT_ONCE = HAND_COLUMNS / 2 };
-  const stepper step(*t.job, work.kind);
+  const stepper step = end_of(work, t);
   const int group = threadIdx.x / 128, lane = threadIdx.x % 32;
   const int line = threadIdx.x % 128 / 32 * 16 + lane / 4;
   float(*sums)[HAND] = all.hand[group], top = 0.0f;
@@ -252,15 +221,7 @@ __device__ __forceinline__ void take_steps(memory &all, const gradient_work &wor
     top = fmaxf(top, step_some(work, t, step, sums, t.n + HAND_COLUMNS * q));
     meet(2 + group, 128);
   }
-  if (step.steps) raise_top(&t.job->tops->theta, top);
-}
-
-/* What the step of a tile will need, on its way from memory meanwhile. */
-__device__ inline void foresee(const gradient_work &work, const task &t, int columns) {
-  const int out = work.net.width[t.l], lead = (work.net.width[t.l - 1] + 7) / 8 * 8;
-  const int row = t.m + threadIdx.x / 2;
-  for (int own = threadIdx.x % 2 * 32; row < out && own < min(columns, lead - t.n); own += 64)
-    foresee_state(*t.job, work.net.weight[t.l] + (size_t)row * lead + t.n + own);
+  if (step.steps()) raise_top(&t.job->tops->theta, top);
 }
 
 /* A tile, of which 2 COUNT columns are wanted. */
@@ -273,7 +234,12 @@ __device__ __forceinline__ void sum_tile(ring &r, const gradient_work &work, con
   const float x_back = 1.0f / scale_of(j.tops->x);
   float c[COUNT] = {}, group[COUNT];
   float2 bias = make_float2(0.0f, 0.0f);
-  if (work.at_once && work.kind == FOR_STEP) foresee(work, t, 2 * COUNT);
+  const int row = t.m + threadIdx.x / 2, lead = (work.net.width[t.l - 1] + 7) / 8 * 8;
+  const size_t at = work.net.weight[t.l] + (size_t)row * lead + t.n + threadIdx.x % 2 * 32;
+  if (work.at_once && row < work.net.width[t.l]) /* what the step needs comes meanwhile */
+    for (int own = 0; own < 2 * COUNT; own += 64)
+      for (const float *of : {j.theta, j.m, j.v})
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(of + at + own));
   for (int s = 0; s < t.slabs; s++) {
     const float of_d = d_back[s], back = of_d * (h_back ? h_back[s] : x_back);
     const int stage = r.take();
@@ -284,16 +250,13 @@ __device__ __forceinline__ void sum_tile(ring &r, const gradient_work &work, con
     bias.x = fmaf(sum.x, of_d, bias.x), bias.y = fmaf(sum.y, of_d, bias.y);
   }
   if (BIAS) end_biases(r.all, work, t, bias);
-  if (work.at_once)
-    take_steps<COUNT>(r.all, work, t, c);
-  else
-    leave_sums<COUNT>(work, t, c);
+  end_tile<COUNT>(r.all, work, t, c);
 }
 
 /* The head's numbers: sums of units, in their order. */
 __device__ inline void step_head(const gradient_work &work, const gpu_job &j) {
   const chain &net = work.net;
-  const stepper step(j, work.kind);
+  const stepper step(j, work.kind == FOR_STEP ? NULL : j.gradient);
   const float *sums = head_sums_at(j, net, 0);
   const size_t each = head_sums_at(j, net, 1) - sums;
   float top = 0.0f;
@@ -301,7 +264,7 @@ __device__ inline void step_head(const gradient_work &work, const gpu_job &j) {
     const numbers<1> g = sum_up<1>(sums + k, each, j.head_tiles);
     top = larger(top, step.put(net.head + k, g, step.fetch<1>(net.head + k)));
   }
-  if (step.steps) raise_top(&j.tops->theta, top);
+  if (step.steps()) raise_top(&j.tops->theta, top);
 }
 
 template <bool LOW>
@@ -310,10 +273,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ __align__(1024) char shared[];
   memory &m = *(memory *)shared;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared_at(&m.full[i]), 1);
-      barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
-    }
+    m.ring.init(WORKERS / 32);
     fence_barriers();
   }
   __syncthreads();

@@ -141,15 +141,22 @@ __device__ inline float2 join_two(unsigned high, unsigned low) {
 /* Numbers that follow each other, the first at a multiple of as many: 1, 2 or 4. */
 template <int N, class T = float> struct alignas(N * sizeof(T)) numbers { T at[N]; };
 
+template <int N> __device__ inline float larger(float top, const numbers<N> &x) {
+#pragma unroll
+  for (int i = 0; i < N; i++) top = fmaxf(top, fabsf(x.at[i]));
+  return top;
+}
+
 /* To the place of the first one's high half, and so many bytes behind it. */
 template <int N>
-__device__ inline void put_row(char *at, size_t behind, const numbers<N> &x, float scale) {
+__device__ inline void put_row(char *at, size_t behind, const numbers<N> &x, float scale,
+                               bool low_too = true) {
   numbers<N / 2, unsigned> high, low;
 #pragma unroll
   for (int i = 0; i < N; i += 2)
     split_two(make_float2(x.at[i] * scale, x.at[i + 1] * scale), high.at[i / 2], low.at[i / 2]);
   *(numbers<N / 2, unsigned> *)at = high;
-  *(numbers<N / 2, unsigned> *)(at + behind) = low;
+  if (low_too) *(numbers<N / 2, unsigned> *)(at + behind) = low;
 }
 
 /* Numbers at .. of theta to their place among the halves of weights: of hidden layers' matrices alone. */

@@ -49,19 +49,6 @@ __device__ inline void copy_in(unsigned to, const char *from, unsigned bytes, un
       "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
       : "memory");
 }
-/* The same of what will not be read again: it does not take the place of what will. */
-__device__ inline void copy_in_last(unsigned to, const char *from, unsigned bytes,
-                                    unsigned barrier) {
-  ON_HOPPER("{\n"
-            ".reg .b64 policy;\n"
-            "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-            "[%0], [%1], "
-            "%2, [%3], policy;\n"
-            "}" ::"r"(to),
-            "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
-            : "memory");
-}
 __device__ inline void copy_out(char *to, unsigned from, unsigned bytes) {
   ON_HOPPER("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
                 __cvta_generic_to_global(to)),
@@ -85,6 +72,41 @@ __device__ inline void fence_barriers() {
 __device__ inline void meet(int name, int threads) {
   ON_HOPPER("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
+
+/* Barriers of stages of shared memory that are filled and used in turn; one side's view of them, in which `at`
+ * counts what has been through, on both sides alike. */
+template <int STAGES> struct ring_barriers {
+  unsigned long long full[STAGES], empty[STAGES];
+  __device__ void init(int warps) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared_at(&full[i]), 1);
+      barrier_init(shared_at(&empty[i]), warps);
+    }
+  }
+};
+template <int STAGES> struct ring_side {
+  ring_barriers<STAGES> &barriers;
+  unsigned at;
+  __device__ explicit ring_side(ring_barriers<STAGES> &b) : barriers(b), at(0) {}
+  __device__ int stage() const { return at % STAGES; }
+  __device__ unsigned turn() const { return at / STAGES % 2; }
+  /* The stage may be filled: the barrier that counts its bytes. */
+  __device__ unsigned offer() const {
+    barrier_wait(shared_at(&barriers.empty[stage()]), turn() ^ 1);
+    return shared_at(&barriers.full[stage()]);
+  }
+  /* The next stage is full: which it is. */
+  __device__ int take() {
+    const int which = stage();
+    barrier_wait(shared_at(&barriers.full[which]), turn());
+    at++;
+    return which;
+  }
+  /* This warp is done with it. */
+  __device__ void release(int which) const {
+    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&barriers.empty[which]));
+  }
+};
 
 /* A group of four warps gives up registers, or takes what others have given up: then it has COUNT. */
 template <int COUNT> __device__ inline void give_registers() {

@@ -3,6 +3,8 @@
 
 #include "gpu/gpu.cuh"
 
+#include <algorithm>
+
 extern "C" {
 #include "base/error.h"
 }
@@ -58,6 +60,36 @@ struct hvi_device_net {
 hvi_status hvi_gpu_check(cudaError_t e, const char *what, hvi_error *err);
 #define GPU_TRY(call, what) HVI_TRY(hvi_gpu_check((call), (what), err))
 
+/* What `launch` puts into the queue, as a graph. */
+template <class LAUNCH>
+hvi_status hvi_gpu_capture(cudaStream_t stream, LAUNCH launch, cudaGraphExec_t *ready,
+                           hvi_error *err) {
+  cudaGraph_t graph = NULL;
+  GPU_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "a graph");
+  const cudaError_t launched = launch(), ended = cudaStreamEndCapture(stream, &graph);
+  cudaError_t e = launched ? launched : ended;
+  if (!e) e = cudaGraphInstantiate(ready, graph, 0);
+  if (graph) cudaGraphDestroy(graph);
+  return hvi_gpu_check(e, "a graph", err);
+}
+
+/* Microseconds of what `launch` puts into the queue: the median of rounds. */
+template <class LAUNCH>
+hvi_status hvi_gpu_time(hvi_device *d, LAUNCH launch, double *us, hvi_error *err) {
+  enum { ROUNDS = 7 };
+  float ms[ROUNDS];
+  for (float &spent : ms) {
+    GPU_TRY(cudaEventRecord(d->begun, d->stream), "a clock");
+    HVI_TRY(launch());
+    GPU_TRY(cudaEventRecord(d->ended, d->stream), "a clock");
+    GPU_TRY(cudaStreamSynchronize(d->stream), "a computation");
+    GPU_TRY(cudaEventElapsedTime(&spent, d->begun, d->ended), "a clock");
+  }
+  std::sort(ms, ms + ROUNDS);
+  *us = 1e3 * ms[ROUNDS / 2];
+  return HVI_OK;
+}
+
 /* Launches so many steps of descents whose table is filled in and, where one may end with them, the pass
  * that tells its loss. */
 hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps,
@@ -65,6 +97,9 @@ hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l
 /* Fills the table for jobs that the device has the inputs of: l->count of them found a slot. */
 hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
                               size_t count, launch *l, hvi_error *err);
+/* cublas.cu: microseconds of the products of a step; NaN where cuBLAS is not installed, or does not work. */
+hvi_status hvi_gpu_bare_products(hvi_device *d, const hvi_device_shape *shape, size_t nets,
+                                 size_t rows, double *us, hvi_error *err);
 hvi_status hvi_gpu_measure(hvi_device *d, const hvi_device_shape *s, size_t nets, size_t rows,
                            hvi_device_times *times, hvi_error *err);
 extern const hvi_device_functions hvi_gpu_functions;

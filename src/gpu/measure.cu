@@ -7,7 +7,6 @@
  */
 #include "gpu/host.cuh"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -74,28 +73,22 @@ static hvi_status make(workload *w, hvi_device *d, const hvi_device_shape *s, si
   return HVI_OK;
 }
 
-/* Microseconds of a step: the median of repeated chunks. */
+/* Microseconds of a step, from repeated chunks. */
 static hvi_status time_steps(hvi_device *d, workload *w, double *step, hvi_error *err) {
-  enum { CHUNK = 10, REPLAYS = 5, TIMES = 7 };
+  enum { CHUNK = 10, REPLAYS = 5 };
   const hvi_device_shape *s = &w->nets[0]->shape;
-  double spent[TIMES];
   launch l;
   HVI_TRY(hvi_gpu_functions.run(d, HVI_DEVICE_DESCEND, w->list.data(), w->list.size(), CHUNK, err));
   HVI_TRY(hvi_gpu_place_jobs(d, HVI_DEVICE_DESCEND, w->list.data(), w->list.size(), &l, err));
   if ((size_t)l.count < w->list.size())
     return hvi_error_set(err, HVI_ERROR_MEMORY, "the GPU has no memory for %zu networks at once",
                          w->list.size());
-  for (double &time : spent) {
-    float ms = 0.0f;
-    GPU_TRY(cudaEventRecord(d->begun, d->stream), "a clock");
+  const auto chunks = [&] {
     for (int i = 0; i < REPLAYS; i++) HVI_TRY(hvi_gpu_run_steps(d, s, &l, CHUNK, false, err));
-    GPU_TRY(cudaEventRecord(d->ended, d->stream), "a clock");
-    GPU_TRY(cudaStreamSynchronize(d->stream), "a computation");
-    GPU_TRY(cudaEventElapsedTime(&ms, d->begun, d->ended), "a clock");
-    time = 1e3 * ms / (CHUNK * REPLAYS);
-  }
-  std::sort(spent, spent + TIMES);
-  *step = spent[TIMES / 2];
+    return HVI_OK;
+  };
+  HVI_TRY(hvi_gpu_time(d, chunks, step, err));
+  *step /= CHUNK * REPLAYS;
   return HVI_OK;
 }
 
@@ -107,6 +100,5 @@ hvi_status hvi_gpu_measure(hvi_device *d, const hvi_device_shape *s, size_t nets
   for (hvi_device_net *n : w.nets) hvi_gpu_functions.net_free(n);
   if (status) return status;
   times->floor = floor_of(d, s, nets, rows);
-  times->products = hvi_gpu_bare_products(s, nets, rows, d->precision != HVI_DEVICE_FP32, err);
-  return HVI_OK;
+  return hvi_gpu_bare_products(d, s, nets, rows, &times->products, err);
 }

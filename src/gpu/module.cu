@@ -164,21 +164,18 @@ static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_
   return status;
 }
 
-static hvi_status get_state(hvi_device_net *n, double power[2], float *m, float *v,
-                            hvi_error *err) {
+static hvi_status move_state(hvi_device_net *n, bool put, double power[2], float *m, float *v,
+                             hvi_error *err) {
   const size_t numbers = hvi_device_numbers(&n->shape), bytes = numbers * sizeof(float);
-  GPU_TRY(cudaMemcpy(m, n->numbers + numbers, bytes, cudaMemcpyDefault), "a state");
-  GPU_TRY(cudaMemcpy(v, n->numbers + 2 * numbers, bytes, cudaMemcpyDefault), "a state");
-  GPU_TRY(cudaMemcpy(power, n->state->power, 2 * sizeof *power, cudaMemcpyDefault), "a state");
-  return HVI_OK;
-}
-
-static hvi_status put_state(hvi_device_net *n, const double power[2], const float *m,
-                            const float *v, hvi_error *err) {
-  const size_t numbers = hvi_device_numbers(&n->shape), bytes = numbers * sizeof(float);
-  GPU_TRY(cudaMemcpy(n->numbers + numbers, m, bytes, cudaMemcpyDefault), "a state");
-  GPU_TRY(cudaMemcpy(n->numbers + 2 * numbers, v, bytes, cudaMemcpyDefault), "a state");
-  GPU_TRY(cudaMemcpy(n->state->power, power, 2 * sizeof *power, cudaMemcpyDefault), "a state");
+  const struct {
+    void *there, *here;
+    size_t bytes;
+  } parts[] = {{n->numbers + numbers, m, bytes},
+               {n->numbers + 2 * numbers, v, bytes},
+               {n->state->power, power, 2 * sizeof *power}};
+  for (const auto &p : parts)
+    GPU_TRY(cudaMemcpy(put ? p.there : p.here, put ? p.here : p.there, p.bytes, cudaMemcpyDefault),
+            "a state");
   return HVI_OK;
 }
 
@@ -191,34 +188,33 @@ static void *host_alloc(size_t bytes) {
 
 static void host_free(void *p) { cudaFreeHost(p); }
 
+/* Other room, without what was there. */
+template <class T> static hvi_status renew(T **p, size_t count, const char *what, hvi_error *err) {
+  cudaFree(*p);
+  *p = NULL;
+  return hvi_gpu_check(cudaMalloc(p, count * sizeof(T)), what, err);
+}
+
 /* Room for so many rows; for an even number, so that what follows them begins where copies can. */
 static hvi_status grow_net(hvi_device_net *n, size_t wanted, hvi_error *err) {
-  const size_t rows = wanted + wanted % 2;
+  const size_t rows = wanted + wanted % 2, in = hvi_device_padded(n->shape.width[0]);
   if (rows <= n->rows) return HVI_OK;
-  cudaFree(n->y);
-  cudaFree(n->targets);
-  cudaFree(n->x_halves);
-  n->x_halves = NULL;
-  n->y = NULL;
-  n->targets = NULL;
   n->rows = 0;
-  const size_t in = hvi_device_padded(n->shape.width[0]);
-  GPU_TRY(cudaMalloc(&n->y, rows * sizeof(float)), "a batch");
-  GPU_TRY(cudaMalloc(&n->targets, 4 * rows * sizeof(double)), "a batch");
+  HVI_TRY(renew(&n->y, rows, "a batch", err));
+  HVI_TRY(renew(&n->targets, 4 * rows, "a batch", err));
   if (form_of(n->device, &n->shape) == HVI_GPU_HALVES)
-    GPU_TRY(cudaMalloc(&n->x_halves, hvi_gpu_padded(rows, HVI_GPU_HALVES) *
-                                         hvi_gpu_padded(in, HVI_GPU_HALVES) * sizeof(float)),
-            "a batch");
+    HVI_TRY(renew(&n->x_halves,
+                  hvi_gpu_padded(rows, HVI_GPU_HALVES) * hvi_gpu_padded(in, HVI_GPU_HALVES) *
+                      sizeof(float),
+                  "a batch", err));
   n->rows = rows;
   return HVI_OK;
 }
 
 static hvi_status grow_inputs(hvi_device_net *n, inputs_there *in, size_t rows, hvi_error *err) {
   if (rows <= in->room) return HVI_OK;
-  cudaFree(in->x);
-  *in = inputs_there{};
-  GPU_TRY(cudaMalloc(&in->x, rows * hvi_device_padded(n->shape.width[0]) * sizeof(float)),
-          "a batch");
+  in->room = in->rows = 0;
+  HVI_TRY(renew(&in->x, rows * hvi_device_padded(n->shape.width[0]), "a batch", err));
   in->room = rows;
   return HVI_OK;
 }
@@ -229,7 +225,7 @@ static hvi_status begin_job(hvi_device_kind kind, hvi_device_job *j, hvi_error *
   HVI_TRY(grow_net(n, j->rows, err));
   HVI_TRY(grow_inputs(n, &n->inputs[j->whose], j->rows, err));
   if (!n->more && (kind == HVI_DEVICE_PULL || kind == HVI_DEVICE_PUSH))
-    GPU_TRY(cudaMalloc(&n->more, hvi_device_numbers(&n->shape) * sizeof(float)), "a gradient");
+    HVI_TRY(renew(&n->more, hvi_device_numbers(&n->shape), "a gradient", err));
   return HVI_OK;
 }
 
@@ -282,13 +278,12 @@ static hvi_status grow_table(hvi_device *d, size_t count, hvi_error *err) {
   if (count <= d->room) return HVI_OK;
   const size_t room = count > 128 ? 2 * count : 128;
   forget_chunks(d); /* they know the table's place */
-  cudaFree(d->jobs);
   cudaFreeHost(d->jobs_host);
   cudaFreeHost(d->states);
-  d->jobs = d->jobs_host = NULL;
+  d->jobs_host = NULL;
   d->states = NULL;
   d->room = 0;
-  GPU_TRY(cudaMalloc(&d->jobs, room * sizeof *d->jobs), "a table of jobs");
+  HVI_TRY(renew(&d->jobs, room, "a table of jobs", err));
   GPU_TRY(cudaMallocHost(&d->jobs_host, room * sizeof *d->jobs), "a table of jobs");
   GPU_TRY(cudaMallocHost(&d->states, room * sizeof *d->states), "a table of jobs");
   d->room = room;
@@ -316,10 +311,8 @@ static hvi_status grow_scratch(hvi_device *d, size_t all, size_t least, hvi_erro
   size_t floats = all + all / 4 < most ? all + all / 4 : most;
   if (floats <= d->scratch_floats && least <= d->scratch_floats) return HVI_OK;
   if (floats < least) floats = least;
-  cudaFree(d->scratch);
-  d->scratch = NULL;
   d->scratch_floats = 0;
-  GPU_TRY(cudaMalloc(&d->scratch, floats * sizeof(float)), "the values of a step");
+  HVI_TRY(renew(&d->scratch, floats, "the values of a step", err));
   d->scratch_floats = floats;
   return HVI_OK;
 }
@@ -377,16 +370,6 @@ static void put_steps(const hvi_device_shape *s, const launch *l, int steps, boo
   if (ends) put_values(s, l, FOR_END);
 }
 
-static hvi_status capture(hvi_device *d, const launch *l, known_chunk *c, hvi_error *err) {
-  cudaGraph_t graph = NULL;
-  GPU_TRY(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal), "a graph");
-  put_steps(&c->key.shape, l, c->key.steps, c->key.ends);
-  GPU_TRY(cudaStreamEndCapture(d->stream, &graph), "a graph");
-  const cudaError_t e = cudaGraphInstantiate(&c->graph, graph, 0);
-  cudaGraphDestroy(graph);
-  return hvi_gpu_check(e, "a graph", err);
-}
-
 /* The chunk with that key, new where it is not known. */
 static known_chunk *find_chunk(hvi_device *d, const chunk *key) {
   for (known_chunk &c : d->chunks)
@@ -406,10 +389,11 @@ hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l
   key.count = l->count, key.most_rows = l->most_rows, key.most_parts = l->most_parts;
   key.most_tiles = l->most_tiles, key.steps = steps, key.ends = ends;
   known_chunk *c = find_chunk(d, &key);
-  if (++c->uses > USES_BEFORE_CAPTURE && !c->graph) HVI_TRY(capture(d, l, c, err));
+  const auto put = [&] { return put_steps(s, l, steps, ends), cudaGetLastError(); };
+  if (++c->uses > USES_BEFORE_CAPTURE && !c->graph)
+    HVI_TRY(hvi_gpu_capture(d->stream, put, &c->graph, err));
   if (c->graph) return hvi_gpu_check(cudaGraphLaunch(c->graph, d->stream), "a graph", err);
-  put_steps(s, l, steps, ends);
-  return hvi_gpu_check(cudaGetLastError(), "a launch", err);
+  return hvi_gpu_check(put(), "a launch", err);
 }
 
 static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, launch *l,
@@ -491,9 +475,17 @@ static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const
   return HVI_OK;
 }
 
-const hvi_device_functions hvi_gpu_functions = {
-    open_device, close_device, describe,  new_net, free_net,        get_state,
-    put_state,   host_alloc,   host_free, run,     hvi_gpu_measure, &hvi_gpu_sac_functions};
+const hvi_device_functions hvi_gpu_functions = {open_device,
+                                                close_device,
+                                                describe,
+                                                new_net,
+                                                free_net,
+                                                move_state,
+                                                host_alloc,
+                                                host_free,
+                                                run,
+                                                hvi_gpu_measure,
+                                                &hvi_gpu_sac_functions};
 
 #define TEXT_OF(x)                 #x
 #define VERSION_TEXT(major, minor) TEXT_OF(major) "." TEXT_OF(minor)

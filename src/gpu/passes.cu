@@ -45,7 +45,8 @@ struct memory {
   char stage[STAGES][PLANE];
   float head[GROUPS][2][COLUMNS]; /* sums of warps */
   float out[GROUPS][BLOCK], top[2][WORKERS / 32];
-  unsigned long long full[STAGES], empty[STAGES], rows, multiplied, values; /* barriers */
+  ring_barriers<STAGES> ring;
+  unsigned long long rows, multiplied, values; /* barriers */
 };
 static_assert(sizeof(memory) <= 227 * 1024, "what a block may have");
 
@@ -84,32 +85,17 @@ struct walk {
   __device__ bool ends() const { return row + BLOCK >= end; }
 };
 
-/* The ring of weights; `at` counts pieces, on both sides alike. */
-struct ring {
+/* The ring of weights. */
+struct ring : ring_side<STAGES> {
   memory &m;
-  unsigned at;
-  __device__ explicit ring(memory &all) : m(all), at(0) {}
-  __device__ int stage() const { return at % STAGES; }
-  __device__ unsigned turn() const { return at / STAGES % 2; }
+  __device__ explicit ring(memory &all) : ring_side<STAGES>(all.ring), m(all) {}
 
   /* Brings one piece of so many parts, by one thread. */
   __device__ void bring(const char *from, size_t apart, unsigned bytes, int parts) {
-    const unsigned to = shared_at(m.stage[stage()]), barrier = shared_at(&m.full[stage()]);
-    barrier_wait(shared_at(&m.empty[stage()]), turn() ^ 1);
+    const unsigned to = shared_at(m.stage[stage()]), barrier = offer();
     barrier_expect(barrier, parts * bytes);
     for (int i = 0; i < parts; i++) copy_in(to + i * OF_BLOCK, from + i * apart, bytes, barrier);
     at++;
-  }
-  /* The next piece is there: its stage. */
-  __device__ int take() {
-    const int which = stage();
-    barrier_wait(shared_at(&m.full[which]), turn());
-    at++;
-    return which;
-  }
-  /* This warp is done with it. */
-  __device__ void release(int which) const {
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&m.empty[which]));
   }
 };
 
@@ -248,18 +234,6 @@ struct of_columns {
   }
 };
 
-__device__ inline float larger(float top, float2 x) {
-  return fmaxf(top, fmaxf(fabsf(x.x), fabsf(x.y)));
-}
-
-/* Two numbers to halves at their place. */
-__device__ inline void put_two(char *to, float2 x, float scale, bool low) {
-  unsigned high, rest;
-  split_two(make_float2(x.x * scale, x.y * scale), high, rest);
-  *(unsigned *)to = high;
-  if (low) *(unsigned *)(to + PLANE) = rest;
-}
-
 /* Sums to values, in place. FAST: ReLU, and all columns are there. */
 template <bool FAST>
 __device__ __forceinline__ void activate_sums(float (&c)[NUMBERS], const place &p,
@@ -285,8 +259,8 @@ __device__ __forceinline__ float put_numbers(char *to, const float (&c)[NUMBERS]
   for (int i = 0; i < PAIRS; i++)
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      const float2 x = make_float2(c[4 * i + 2 * half], c[4 * i + 2 * half + 1]);
-      put_two(to + p.at(i, half), x, scale, low);
+      const numbers<2> x = {c[4 * i + 2 * half], c[4 * i + 2 * half + 1]};
+      put_row(to + p.at(i, half), PLANE, x, scale, low);
       top = larger(top, x);
     }
   return top;
@@ -305,15 +279,15 @@ __device__ __forceinline__ float put_slopes(char *to, const float (&c)[NUMBERS],
       const int column = p.column + 8 * i;
       char *at = to + p.at(i, half);
       const unsigned high = *(const unsigned *)at;
-      float2 x = make_float2(c[4 * i + 2 * half] * back, c[4 * i + 2 * half + 1] * back);
+      numbers<2> x = {c[4 * i + 2 * half] * back, c[4 * i + 2 * half + 1] * back};
       if (FAST) {
-        x = make_float2(high & 0xffffu ? x.x : 0.0f, high >> 16 ? x.y : 0.0f);
+        x = {high & 0xffffu ? x.at[0] : 0.0f, high >> 16 ? x.at[1] : 0.0f};
       } else {
         const float2 v = join_two(high, values_low ? *(const unsigned *)(at + PLANE) : 0u);
-        x.x = column < count ? x.x * slope_at(a, v.x * values_back) : 0.0f;
-        x.y = column + 1 < count ? x.y * slope_at(a, v.y * values_back) : 0.0f;
+        x.at[0] = column < count ? x.at[0] * slope_at(a, v.x * values_back) : 0.0f;
+        x.at[1] = column + 1 < count ? x.at[1] * slope_at(a, v.y * values_back) : 0.0f;
       }
-      put_two(at, x, scale, low);
+      put_row(at, PLANE, x, scale, low);
       top = larger(top, x);
     }
   return top;
@@ -376,10 +350,9 @@ put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const of_co
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const float u = half ? u1 : u0;
-      const float2 d =
-          make_float2(u * x.x * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half]),
-                      u * x.y * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half + 1]));
-      put_two(to + p.at(i, half), d, scale, low);
+      const numbers<2> d = {u * x.x * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half]),
+                            u * x.y * slope_at(FAST ? HVI_RELU : a, c[4 * i + 2 * half + 1])};
+      put_row(to + p.at(i, half), PLANE, d, scale, low);
       top = larger(top, d);
     }
   }
@@ -522,20 +495,18 @@ template <bool FAST> struct worker {
     const gpu_job &j = *w.job;
     const int lane = threadIdx.x % 32;
     row_needs needs[2] = {};
-    double given[2] = {};
-    float u[2];
+    float u[2] = {};
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const int row = w.row + lane + 32 * i;
       if (row < j.rows && has_loss(work.kind)) needs[i] = needs_of(j, row);
-      if (row < j.rows && work.kind == FOR_PULL) given[i] = j.u[row];
+      if (row < j.rows && work.kind == FOR_PULL) u[i] = (float)j.u[row];
     }
     put_outputs<FAST>(m, c, p, head_weights);
     meet(1, WORKERS);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const int own = lane + 32 * i, row = w.row + own;
-      u[i] = (float)given[i];
       if (work.kind != FOR_PULL && row < j.rows) {
         const float y = m.out[0][own] + m.out[1][own] + j.theta[net.head_bias];
         if (threadIdx.x < 32) j.y[row] = y;
@@ -628,10 +599,7 @@ __global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ 
   extern __shared__ __align__(1024) char shared[];
   memory &m = *(memory *)shared;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(shared_at(&m.full[i]), 1);
-      barrier_init(shared_at(&m.empty[i]), WORKERS / 32);
-    }
+    m.ring.init(WORKERS / 32);
     barrier_init(shared_at(&m.rows), GROUPS + 1);
     barrier_init(shared_at(&m.multiplied), WORKERS / 32);
     barrier_init(shared_at(&m.values), GROUPS);

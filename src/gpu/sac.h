@@ -57,9 +57,8 @@ typedef struct hvi_device_sac_functions {
   hvi_status (*make)(hvi_device_sac **s, hvi_device *d, const hvi_device_sac_shape *shape,
                      size_t count, hvi_error *err);
   void (*free)(hvi_device_sac *s);
-  /* All networks of trainer i from the host's arrays, and back to them. */
-  hvi_status (*put)(hvi_device_sac *s, size_t i, hvi_error *err);
-  hvi_status (*get)(hvi_device_sac *s, size_t i, hvi_error *err);
+  /* Puts all networks of trainer i from the host's arrays, or gets them back there. */
+  hvi_status (*move)(hvi_device_sac *s, size_t i, bool put, hvi_error *err);
   /* An update of all trainers: of the critics, and where asked for `delay` steps of the actor. Afterwards the
    * host's temperature, counts of steps, numbers and the actor's parameters are those of the device. */
   hvi_status (*update)(hvi_device_sac *s, bool actor_too, hvi_error *err);

@@ -150,7 +150,8 @@ static void copy_net(const sac_plan *p, bool actor, float *host, float *device, 
 }
 
 /* All networks of a trainer in one copy; `there` is the device's. */
-static hvi_status move_nets(device_sac *s, size_t i, bool put, hvi_error *err) {
+static hvi_status move_nets(hvi_device_sac *sac, size_t i, bool put, hvi_error *err) {
+  const device_sac *s = own(sac);
   const sac_plan *p = &s->plan;
   const hvi_device_trainer *t = &s->of[i];
   const size_t first = p->temperature, end = p->theta[SAC_NETS - 1] + p->critic_numbers;
@@ -174,13 +175,6 @@ static hvi_status move_nets(device_sac *s, size_t i, bool put, hvi_error *err) {
   at[p->temperature + 3] = s->alpha > 0.0f ? s->alpha : (float)exp((double)t->temperature[0]);
   GPU_TRY(cudaMemcpyAsync(there, here.data(), bytes, cudaMemcpyDefault, stream), "a trainer");
   return hvi_gpu_check(cudaStreamSynchronize(stream), "a trainer", err);
-}
-
-static hvi_status put_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
-  return move_nets(own(s), i, true, err);
-}
-static hvi_status get_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
-  return move_nets(own(s), i, false, err);
 }
 
 /* Two numbers for step k of Adam, from one on: those of hvi_adam_step. */
@@ -216,18 +210,6 @@ static cudaError_t put_all(device_sac *s, bool actor_too) {
                            s->count, cudaMemcpyDeviceToHost, l.stream);
 }
 
-static cudaError_t capture(device_sac *s, bool actor_too) {
-  cudaGraph_t graph = NULL;
-  cudaError_t e = cudaStreamBeginCapture(s->device->stream, cudaStreamCaptureModeThreadLocal);
-  if (e != cudaSuccess) return e;
-  const cudaError_t launched = put_all(s, actor_too);
-  e = cudaStreamEndCapture(s->device->stream, &graph);
-  if (launched != cudaSuccess) e = launched;
-  if (e == cudaSuccess) e = cudaGraphInstantiate(&s->graphs[actor_too], graph, 0);
-  if (graph) cudaGraphDestroy(graph);
-  return e;
-}
-
 /* Sums over rows as the CPU's trainer takes them. */
 static void take_results(device_sac *s, size_t i, bool actor_too) {
   const sac_plan *p = &s->plan;
@@ -250,7 +232,8 @@ static void take_results(device_sac *s, size_t i, bool actor_too) {
 static hvi_status update(hvi_device_sac *sac, bool actor_too, hvi_error *err) {
   device_sac *s = own(sac);
   cudaGraphExec_t *graph = &s->graphs[actor_too];
-  if (!*graph) GPU_TRY(capture(s, actor_too), "a graph");
+  const auto put = [&] { return put_all(s, actor_too); };
+  if (!*graph) HVI_TRY(hvi_gpu_capture(s->device->stream, put, graph, err));
   for (size_t i = 0; i < s->count; i++) fill_rates(s, i, actor_too ? s->plan.delay : 0);
   GPU_TRY(cudaGraphLaunch(*graph, s->device->stream), "an update");
   GPU_TRY(cudaStreamSynchronize(s->device->stream), "an update");
@@ -258,5 +241,4 @@ static hvi_status update(hvi_device_sac *sac, bool actor_too, hvi_error *err) {
   return HVI_OK;
 }
 
-const hvi_device_sac_functions hvi_gpu_sac_functions = {make_sac, free_sac, put_sac, get_sac,
-                                                        update};
+const hvi_device_sac_functions hvi_gpu_sac_functions = {make_sac, free_sac, move_nets, update};

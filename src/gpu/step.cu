@@ -19,28 +19,17 @@
  */
 #include "gpu/step.cuh"
 
-/* A thread of the update takes four numbers at a time, several times. */
-enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 2 };
+enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 2 /* of four numbers, by a thread */ };
 
-/* y of `ROWS` rows by one warp: w'h + b; every lane has them. Rows beyond the last are the last. */
-template <int ROWS>
-__device__ inline void row_outputs(float (&y)[ROWS], const float *H, int row, int step, int last,
-                                   const float *w, float b, int lead) {
-#pragma unroll
-  for (int i = 0; i < ROWS; i++) y[i] = 0.0f;
+/* w'x of a row by one warp; every lane has it. */
+__device__ inline float row_product(const float *x, const float *w, int lead) {
+  float y = 0.0f;
   for (int k = 4 * (threadIdx.x % 32); k < lead; k += 128) {
-    const float4 c = *(const float4 *)(w + k);
-#pragma unroll
-    for (int i = 0; i < ROWS; i++) {
-      const float4 x = *(const float4 *)(H + (size_t)min(row + i * step, last) * lead + k);
-      y[i] = fmaf(x.x, c.x, fmaf(x.y, c.y, fmaf(x.z, c.z, fmaf(x.w, c.w, y[i]))));
-    }
+    const float4 a = *(const float4 *)(x + k), c = *(const float4 *)(w + k);
+    y = fmaf(a.x, c.x, fmaf(a.y, c.y, fmaf(a.z, c.z, fmaf(a.w, c.w, y))));
   }
-  for (int lane = 16; lane > 0; lane /= 2)
-#pragma unroll
-    for (int i = 0; i < ROWS; i++) y[i] += __shfl_xor_sync(~0u, y[i], lane);
-#pragma unroll
-  for (int i = 0; i < ROWS; i++) y[i] += b;
+  for (int lane = 16; lane > 0; lane /= 2) y += __shfl_xor_sync(~0u, y, lane);
+  return y;
 }
 
 /* Outputs, or the tangents' w't + v'h + b'. */
@@ -49,38 +38,30 @@ __global__ void __launch_bounds__(THREADS)
   const gpu_job j = jobs[blockIdx.y];
   const int row = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lead = y.lead_in;
   if (row >= j.rows) return;
-  const float *numbers = tangents ? j.direction : j.theta;
-  float out[1], more[1] = {0.0f};
-  row_outputs(out, inputs_of(j, y), row, 0, row, numbers + y.weight, numbers[y.bias], lead);
-  if (tangents && y.l > 1)
-    row_outputs(more, slopes_below(j, y), row, 0, row, j.theta + y.weight, 0.0f, lead);
-  if (threadIdx.x % 32 == 0) j.y[row] = out[0] + more[0];
+  const float *of = tangents ? j.direction : j.theta;
+  const size_t at = (size_t)row * lead;
+  float out = row_product(inputs_of(j, y) + at, of + y.weight, lead) + of[y.bias];
+  if (tangents && y.l > 1) out += row_product(slopes_below(j, y) + at, j.theta + y.weight, lead);
+  if (threadIdx.x % 32 == 0) j.y[row] = out;
 }
 
-/* u of a tile's rows, shared by its block, and the tile's loss, which is thread 0's. A warp takes four
- * rows at once; lanes 0 to 3 look after one each. */
+/* u of a tile's rows, shared by its block, and the tile's loss, which is thread 0's. */
 __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind kind, int first,
                                    int end, float *u) {
-  enum { AT_ONCE = 4 };
   __shared__ double loss[WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   double sum = 0.0;
-  for (int row = first + warp; row < end; row += AT_ONCE * WARPS) {
-    const int own = row + lane * WARPS;
-    const bool mine = lane < AT_ONCE && own < end;
+  for (int row = first + warp; row < end; row += WARPS) {
+    const float *x = inputs_of(j, y) + (size_t)row * y.lead_in;
+    const float out = kind == FOR_PULL ? 0.0f : row_product(x, j.theta + y.weight, y.lead_in);
+    if (lane > 0) continue;
     if (kind == FOR_PULL) {
-      if (mine) u[own - first] = (float)j.u[own];
+      u[row - first] = (float)j.u[row];
       continue;
     }
-    float out[AT_ONCE];
-    row_outputs(out, inputs_of(j, y), row, WARPS, end - 1, j.theta + y.weight, j.theta[y.bias],
-                y.lead_in);
-    const float value = lane == 0 ? out[0] : lane == 1 ? out[1] : lane == 2 ? out[2] : out[3];
-    if (!mine) continue;
-    sum += row_loss(j, needs_of(j, own), value, &u[own - first]);
-    j.y[own] = value;
+    j.y[row] = out + j.theta[y.bias];
+    sum += row_loss(j, needs_of(j, row), j.y[row], &u[row - first]);
   }
-  sum = warp_sum(sum);
   if (lane == 0) loss[warp] = sum;
   __syncthreads();
   for (int i = 1; threadIdx.x == 0 && i < WARPS; i++) sum += loss[i];
@@ -156,13 +137,13 @@ __global__ void __launch_bounds__(THREADS)
                    pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
-  const stepper step(j, kind);
+  const stepper step(j, kind == FOR_STEP ? NULL : j.gradient);
   float top = 0.0f;
   for (int i = 0; i < UPDATES; i++) {
     const size_t at = 4 * (((size_t)blockIdx.x * UPDATES + i) * THREADS + threadIdx.x);
     if (at >= head.numbers) break;
     const numbers<4> theta = step.put(at, gradient_at(j, head, at), step.fetch<4>(at));
-    if (net.layers > 0 && step.steps) put_weights(j, net, at, theta, weight_scale(j.tops->made));
+    if (net.layers > 0 && step.steps()) put_weights(j, net, at, theta, weight_scale(j.tops->made));
     top = larger(top, theta);
   }
   if (kind == FOR_STEP) raise_top(&j.tops->theta, top);
@@ -204,6 +185,26 @@ __global__ void __launch_bounds__(THREADS)
   raise_top(&j.tops->theta, largest_at(j.theta, at, numbers));
 }
 
+/* Halves of inputs and weights, whose magnitudes are known. */
+__global__ void __launch_bounds__(THREADS)
+    split_job(const gpu_job *jobs, const __grid_constant__ chain net) {
+  const gpu_job j = jobs[blockIdx.y];
+  if (!j.fresh) return;
+  const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x, at = 4 * i;
+  if (i == 0) j.tops->made = j.tops->theta;
+  if (at < net.numbers)
+    put_weights(j, net, at, *(const numbers<4> *)(j.theta + at), weight_scale(j.tops->theta));
+  const halves x = values_halves(j, net, 0);
+  const int across = x.blocks * BLOCK / 4,
+            lead = (net.width[0] + HVI_DEVICE_PAD - 1) / HVI_DEVICE_PAD * HVI_DEVICE_PAD;
+  const int row = (int)(i / across), column = (int)(i % across) * 4;
+  if (row >= x.rows) return;
+  const bool there = row < j.rows && column < lead;
+  const float *from = j.x + (size_t)row * lead + column;
+  put_row(x.high + half_at(x, row, column), x.low, there ? *(const numbers<4> *)from : numbers<4>{},
+          scale_of(j.tops->x));
+}
+
 static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
   return dim3((unsigned)hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS), l->count);
 }
@@ -219,7 +220,10 @@ void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
   if (l->form == HVI_GPU_NUMBERS) return;
   survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead);
-  hvi_gpu_split(l, s);
+  const size_t inputs = hvi_gpu_padded(l->most_rows, BLOCK) * hvi_gpu_padded(s->width[0], BLOCK);
+  const size_t halves = numbers > inputs ? numbers : inputs;
+  split_job<<<dim3((unsigned)hvi_gpu_tiles(halves, 4 * THREADS), l->count), THREADS, 0,
+              l->stream>>>(l->jobs, chain_of(s));
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {

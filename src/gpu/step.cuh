@@ -17,17 +17,18 @@ __device__ inline float square_root(float x) {
 
 /* What a job says of its step, read once. */
 struct stepper {
-  const bool steps;
-  const int rule;
-  float *theta, *m, *v, *gradient;
+  float *theta, *m, *v, *to; /* to: where the gradient is left; NULL: there is a step */
+  int rule;
   float rate, root, shrink, keep1, rest1, keep2, rest2, epsilon;
 
-  __device__ stepper(const gpu_job &j, pass_kind kind) : steps(kind == FOR_STEP), rule(j.rule) {
+  __device__ stepper(const gpu_job &j, float *leave) {
     const progress &p = *j.state;
-    theta = j.theta, m = j.m, v = j.v, gradient = j.gradient;
+    theta = j.theta, m = j.m, v = j.v, to = leave, rule = j.rule;
     rate = p.rate, root = p.root, shrink = p.shrink;
     keep1 = j.keep1, rest1 = j.rest1, keep2 = j.keep2, rest2 = j.rest2, epsilon = j.epsilon;
   }
+
+  __device__ bool steps() const { return !to; }
 
   /* One rule for all, so that their long operations overlap. */
   template <int N> __device__ void go_on(state<N> &x, const numbers<N> &g) const {
@@ -54,7 +55,7 @@ struct stepper {
   /* Of all that are to be put, before the first is: they wait for memory together. */
   template <int N> __device__ state<N> fetch(unsigned at) const {
     state<N> x = {};
-    if (!steps) return x;
+    if (!steps()) return x;
     x.theta = *(const numbers<N> *)(theta + at);
     x.m = *(const numbers<N> *)(m + at);
     x.v = *(const numbers<N> *)(v + at);
@@ -63,8 +64,8 @@ struct stepper {
 
   /* Their step, or the gradient: what parameters become. */
   template <int N> __device__ numbers<N> put(unsigned at, const numbers<N> &g, state<N> x) const {
-    if (!steps) {
-      *(numbers<N> *)(gradient + at) = g;
+    if (!steps()) {
+      *(numbers<N> *)(to + at) = g;
       return x.theta;
     }
     go_on(x, g);
@@ -74,19 +75,6 @@ struct stepper {
     return x.theta;
   }
 };
-
-template <int N> __device__ inline float larger(float top, const numbers<N> &x) {
-#pragma unroll
-  for (int i = 0; i < N; i++) top = fmaxf(top, fabsf(x.at[i]));
-  return top;
-}
-
-/* Has the L2 cache fetch what the steps of the 32 numbers at .. will read. */
-__device__ inline void foresee_state(const gpu_job &j, size_t at) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(j.theta + at));
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(j.m + at));
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(j.v + at));
-}
 
 /* So many sums, `each` apart, in their order. */
 template <int N> __device__ inline numbers<N> sum_up(const float *sums, size_t each, int count) {

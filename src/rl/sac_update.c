@@ -277,7 +277,7 @@ static hvi_status attach(hvi_sac *sac, hvi_device_sac *device, size_t i, hvi_err
   t->alpha_steps = &sac->counts.alpha_steps;
   *b = (hvi_sac_batch){t->x, t->next, t->x_row, t->reward, t->future, b->index};
   hvi_levels_add(sac->levels, hvi_gang_about(sac->gang)->level);
-  return hvi_gang_note(sac->gang, device->functions->put(device, i, err), err);
+  return hvi_gang_note(sac->gang, device->functions->move(device, i, true, err), err);
 }
 
 hvi_status hvi_sac_attach(hvi_sac *const *all, size_t count, hvi_gang *gang, hvi_error *err) {
@@ -313,6 +313,6 @@ hvi_status hvi_sac_update_there(hvi_sac *const *all, bool actor_too, hvi_error *
 }
 
 hvi_status hvi_sac_fetch(const hvi_sac *sac, hvi_error *err) {
-  const hvi_status status = sac->device->functions->get(sac->device, sac->place, err);
+  const hvi_status status = sac->device->functions->move(sac->device, sac->place, false, err);
   return hvi_gang_note(sac->gang, status, err);
 }

@@ -102,15 +102,16 @@ static void with_state(check *c, learner *l, hvi_device_rule rule) {
   set_all(l, 1, rule, 5);
   if (!theta || !m || !v || !learners_run(c, HVI_DEVICE_DESCEND, l, 1, 5)) return;
   memcpy(theta, l->result, n * sizeof *theta);
-  if (!check_call(c, c->f->state_get(own, power, m, v, &err), &err)) return;
+  if (!check_call(c, c->f->move_state(own, false, power, m, v, &err), &err)) return;
   if (rule == HVI_DEVICE_ADAM)
     check_error(c, fabs(power[0] - pow(0.9, 5.0)) + fabs(power[1] - pow(0.999, 5.0)), 1e-12,
                 "powers %.17g and %.17g after five steps", power[0], power[1]);
   if (!go_on(c, l, rule, NULL) || !take(&straight, l)) return;
   if (check_call(c, c->f->net_new(&other, c->device, l->shape, &err), &err)) {
     l->net = other;
-    if (check_call(c, c->f->state_put(other, power, m, v, &err), &err) && go_on(c, l, rule, theta))
-      same(c, &straight, l, HVI_DEVICE_DESCEND, "after state_put, rule", (size_t)rule);
+    if (check_call(c, c->f->move_state(other, true, power, m, v, &err), &err) &&
+        go_on(c, l, rule, theta))
+      same(c, &straight, l, HVI_DEVICE_DESCEND, "after a state was put, rule", (size_t)rule);
     c->f->net_free(other);
   }
   l->net = own;

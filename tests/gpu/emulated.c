@@ -38,9 +38,9 @@ static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const
 }
 
 /* The state that is kept has lost an average. */
-static hvi_status state_put(hvi_device_net *net, const double power[2], const float *m,
-                            const float *v, hvi_error *err) {
-  return emulated_device()->state_put(net, power, m, is("state") ? m : v, err);
+static hvi_status move_state(hvi_device_net *net, bool put, double power[2], float *m, float *v,
+                             hvi_error *err) {
+  return emulated_device()->move_state(net, put, power, m, put && is("state") ? m : v, err);
 }
 
 /* The emulation has the host's memory, and ends where that does. */
@@ -53,9 +53,9 @@ static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_
 }
 
 /* A number of a slow copy is wrong. */
-static hvi_status get_sac(hvi_device_sac *s, size_t i, hvi_error *err) {
-  const hvi_status status = emulated_sac()->get(s, i, err);
-  if (is("sac")) s->of[i].critics[1][3][0] += 0.1F;
+static hvi_status move_sac(hvi_device_sac *s, size_t i, bool put, hvi_error *err) {
+  const hvi_status status = emulated_sac()->move(s, i, put, err);
+  if (is("sac") && !put) s->of[i].critics[1][3][0] += 0.1F;
   return status;
 }
 
@@ -77,10 +77,10 @@ int main(int argc, char **argv) {
   faulty = *emulated_device();
   faulty.run = run;
   faulty.net_new = net_new;
-  faulty.state_put = state_put;
+  faulty.move_state = move_state;
   faulty_sac = *emulated_sac();
   faulty_sac.make = make_sac;
-  faulty_sac.get = get_sac;
+  faulty_sac.move = move_sac;
   faulty.sac = &faulty_sac;
   options.functions = &faulty;
   return options_run(&options, wanted);

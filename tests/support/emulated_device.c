@@ -152,28 +152,19 @@ static void net_free(hvi_device_net *n) {
   leave();
 }
 
-static hvi_status state_get(hvi_device_net *n, double power[2], float *m, float *v,
-                            hvi_error *err) {
+static hvi_status move_state(hvi_device_net *n, bool put, double power[2], float *m, float *v,
+                             hvi_error *err) {
   enter();
   const bool fails = lost(err);
-  if (!fails) {
-    memcpy(power, n->power, sizeof n->power);
-    memcpy(m, n->m, n->numbers * sizeof *m);
-    memcpy(v, n->v, n->numbers * sizeof *v);
-  }
-  leave();
-  return fails ? HVI_ERROR_IO : HVI_OK;
-}
-
-static hvi_status state_put(hvi_device_net *n, const double power[2], const float *m,
-                            const float *v, hvi_error *err) {
-  enter();
-  const bool fails = lost(err);
-  if (!fails) {
-    memcpy(n->power, power, sizeof n->power);
-    memcpy(n->m, m, n->numbers * sizeof *m);
-    memcpy(n->v, v, n->numbers * sizeof *v);
-  }
+  const struct {
+    void *there, *here;
+    size_t bytes;
+  } parts[] = {{n->power, power, sizeof n->power},
+               {n->m, m, n->numbers * sizeof *m},
+               {n->v, v, n->numbers * sizeof *v}};
+  for (size_t i = 0; !fails && i < sizeof parts / sizeof *parts; i++)
+    memcpy(put ? parts[i].there : parts[i].here, put ? parts[i].here : parts[i].there,
+           parts[i].bytes);
   leave();
   return fails ? HVI_ERROR_IO : HVI_OK;
 }
@@ -530,8 +521,7 @@ const hvi_device_functions *emulated_device(void) {
                                            .describe = describe,
                                            .net_new = net_new,
                                            .net_free = net_free,
-                                           .state_get = state_get,
-                                           .state_put = state_put,
+                                           .move_state = move_state,
                                            .host_alloc = host_alloc,
                                            .host_free = host_free,
                                            .run = run,

@@ -122,24 +122,14 @@ static float *array_of(device_sac *s, size_t i, size_t k, float **host, size_t *
 
 enum { ARRAYS = 11 };
 
-static hvi_status put(hvi_device_sac *sac, size_t i, hvi_error *err) {
+static hvi_status move(hvi_device_sac *sac, size_t i, bool put, hvi_error *err) {
   device_sac *s = (device_sac *)sac;
   (void)err;
   for (size_t k = 0, n; k < ARRAYS; k++) {
     float *host, *own = array_of(s, i, k, &host, &n);
-    memcpy(own, host, n * sizeof *own);
+    memcpy(put ? own : host, put ? host : own, n * sizeof *own);
   }
-  memcpy(s->own[i].temperature, s->base.of[i].temperature, sizeof s->own[i].temperature);
-  return HVI_OK;
-}
-
-static hvi_status get(hvi_device_sac *sac, size_t i, hvi_error *err) {
-  device_sac *s = (device_sac *)sac;
-  (void)err;
-  for (size_t k = 0, n; k < ARRAYS; k++) {
-    float *host, *own = array_of(s, i, k, &host, &n);
-    memcpy(host, own, n * sizeof *own);
-  }
+  if (put) memcpy(s->own[i].temperature, s->base.of[i].temperature, sizeof s->own[i].temperature);
   return HVI_OK;
 }
 
@@ -311,6 +301,6 @@ static hvi_status update(hvi_device_sac *sac, bool actor_too, hvi_error *err) {
 }
 
 const hvi_device_sac_functions *emulated_sac(void) {
-  static const hvi_device_sac_functions functions = {make, free_sac, put, get, update};
+  static const hvi_device_sac_functions functions = {make, free_sac, move, update};
   return &functions;
 }
