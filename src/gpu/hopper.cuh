@@ -102,8 +102,9 @@ template <int STAGES> struct ring_side {
     at++;
     return which;
   }
-  /* This warp is done with it. */
+  /* This warp is done with it, all of its lanes. */
   __device__ void release(int which) const {
+    __syncwarp();
     if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&barriers.empty[which]));
   }
 };

@@ -410,6 +410,7 @@ template <bool FAST> struct worker {
   /* The products of these rows are there. */
   __device__ void end_products() const {
     if (leads) wait_copies_read();
+    __syncwarp();
     if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&m.multiplied));
   }
 

@@ -215,15 +215,13 @@ static layer head_of(const launch *l, const hvi_device_shape *s) {
 
 void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const size_t numbers = hvi_device_numbers(s), lead = hvi_device_padded(s->width[0]);
-  const size_t most = numbers > l->most_rows * lead ? numbers : l->most_rows * lead;
+  const size_t inputs = hvi_gpu_padded(l->most_rows, BLOCK) * hvi_gpu_padded(lead, BLOCK);
+  const size_t most = numbers > inputs ? numbers : inputs;
   const dim3 grid((unsigned)hvi_gpu_tiles(most, 4 * THREADS), l->count);
   begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
   if (l->form == HVI_GPU_NUMBERS) return;
   survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead);
-  const size_t inputs = hvi_gpu_padded(l->most_rows, BLOCK) * hvi_gpu_padded(s->width[0], BLOCK);
-  const size_t halves = numbers > inputs ? numbers : inputs;
-  split_job<<<dim3((unsigned)hvi_gpu_tiles(halves, 4 * THREADS), l->count), THREADS, 0,
-              l->stream>>>(l->jobs, chain_of(s));
+  split_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, chain_of(s));
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
