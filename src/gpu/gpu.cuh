@@ -51,8 +51,8 @@ struct gpu_job {
   int fresh, forget;
   int rule, most, at_least;
   double shift, scale, goal, lr, lr_factor, beta1, beta2, decay;
-  float keep1, rest1, keep2, rest2,
-      epsilon; /* beta1, 1 - beta1, .. as the step's arithmetic has them */
+  float keep1, rest1, keep2, rest2; /* beta1, 1 - beta1, .. as the step's arithmetic has them */
+  float epsilon;
 };
 
 /* A launch: the same for all its kernels. */
@@ -92,8 +92,8 @@ void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind)
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
-/* Where values are halves: passes.cu, all layers and the head, forward and,
- * where slopes are wanted, backward; gradients.cu, the parts' sums or, where there is but one part, the step. */
+/* Where values are halves: passes.cu, all layers and the head, forward and, where slopes are wanted, backward;
+ * gradients.cu, the parts' sums or, where there is but one part, the step. */
 void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kind);
 static inline bool hvi_gpu_at_once(const launch *l) {
