@@ -61,11 +61,9 @@ static int run_one(job *j, hvi_study *e) {
       hvi_progress_end(j->tune ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
                                : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault));
   HVI_CALL(hvi_device_lost(&j->settings.device, status));
+  if (text) fputs(text, stdout);
   if (stopped) return HVI_EXIT_INTERRUPTED;
-  if (j->tune) {
-    fputs(text, stdout);
-    return HVI_EXIT_DONE;
-  }
+  if (j->tune) return HVI_EXIT_DONE;
   hvi_text_add(&j->made_with, "%s%s %s", j->made_with.length ? "; " : "", e->id,
                claims->settings_hash);
   if (hvi_talk.follows || hvi_shared.parts) return HVI_EXIT_DONE;

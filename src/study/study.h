@@ -270,7 +270,7 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
                          const hvi_study_settings *s, hvi_error *err);
 
 /* Tries the rates of the arms' grids on seeds of their own, writes OUT/ID/tune.csv, and tells which are
- * best; hvi_free the text. tune.c */
+ * best; hvi_free the text. Of a run that was stopped it tells the grids that are through, or is NULL. tune.c */
 hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
                           hvi_error *err);
 /* A file of data as named, under $HVI_DATA, under ./data, or beside the program: in ../data for one

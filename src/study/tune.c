@@ -315,7 +315,8 @@ hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hv
   memcpy(study->parts, file, sizeof study->parts);
   study->tuning = NULL;
   hvi_csv_discard(&o->csv);
-  if (!status && !*stopped && !(*text = hvi_text_take(&o->text)))
+  const bool told = !*stopped || o->text.length > 0; /* by rounds before the one that was stopped */
+  if (!status && told && !(*text = hvi_text_take(&o->text)))
     status = hvi_error_memory(err, "a table");
   hvi_text_free(&o->text);
   hvi_text_free(&o->lines);
