@@ -191,7 +191,7 @@ static void states(check *c, learner *all) {
   }
 }
 
-static void rows(check *c, learner *all) {
+static void kept_rows(check *c, learner *all) {
   for (int kind = HVI_DEVICE_EVAL; kind <= HVI_DEVICE_DESCEND; kind++)
     on_kept_rows(c, &all[1], &all[0], (hvi_device_kind)kind);
 }
@@ -203,7 +203,7 @@ static const struct {
 } groups[] = {{"others", COUNT, others},
               {"chunks", COUNT / 5, chunks},
               {"state", 1, states},
-              {"rows", 2, rows}};
+              {"kept", 2, kept_rows}};
 
 void check_bits(check *c) {
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {

@@ -26,7 +26,7 @@ static void spoil(hvi_device_kind kind, hvi_device_job *job, size_t jobs, size_t
   if (is("loss") && descent) job->descent.loss *= 1.0001;
   if (is("others") && jobs > 1 && kind == HVI_DEVICE_EVAL) job->y[0] = nextafterf(job->y[0], 9.0F);
   if (is("chunks") && descent && steps == 3) job->result[0] = nextafterf(job->result[0], 9.0F);
-  if (is("rows") && job->whose) job->y[0] = nextafterf(job->y[0], 9.0F);
+  if (is("kept") && job->whose) job->y[0] = nextafterf(job->y[0], 9.0F);
   if (is("goal") && descent && job->descent.goal > -INFINITY) job->descent.steps++;
 }
 
