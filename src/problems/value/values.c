@@ -86,6 +86,7 @@ const float *hvi_value_features(const hvi_value *v, float *scratch, const float 
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
                        const size_t *index, size_t rows, double *values) {
   hvi_member *member = hvi_mlp_member(v->one.base.model);
+  if (rows == 0) return;
   if (member) {
     /* only a draw has an index, and only the successors of a draw are asked for */
     const bool same = index && v->spec.draw == HVI_VALUE_ALL;
