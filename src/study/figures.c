@@ -364,7 +364,7 @@ static hvi_axis finish_axis(sheet *s, size_t axis) {
   fill_in(label, k->label, s);
   hvi_axis a = {.label = label, .log = k->log, .floor = k->floor, .low = k->low, .high = k->high};
   if (a.low != 0.0 || a.high != 0.0 || !(high >= low)) return a;
-  if (k->fit) {
+  if (k->fit && low / k->below < high * k->above) { /* one number is no range */
     a.low = low / k->below;
     a.high = high * k->above;
   } else if (a.log) {
