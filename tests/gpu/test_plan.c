@@ -18,6 +18,7 @@ static void parts_cover_the_rows(void **state) {
       const hvi_gpu_form form = i ? HVI_GPU_HALVES : HVI_GPU_NUMBERS;
       check_cover(rows, hvi_gpu_part_rows(form, rows), HVI_GPU_PART_STEP, hvi_gpu_parts(form, rows),
                   HVI_GPU_MOST_PARTS);
+      assert_true(hvi_gpu_parts(form, rows) <= hvi_gpu_head_tiles(rows)); /* losses are of either */
     }
     check_cover(rows, hvi_gpu_head_rows(rows), HVI_GPU_HEAD_STEP, hvi_gpu_head_tiles(rows),
                 HVI_GPU_MOST_HEAD_TILES);
