@@ -26,8 +26,9 @@
 
 #include <pthread.h>
 
-/* Jobs of one call, and steps that descents get on by in it: fewer where others wait. */
-enum { MOST_JOBS = 1024, STEPS = 10, STEPS_OF_MANY = 4 };
+/* Jobs of one call, and steps that descents get on by in it: fewer where others wait, and where so many rows in
+ * all take their time. */
+enum { MOST_JOBS = 1024, STEPS = 10, STEPS_OF_MANY = 4, ROWS_OF_CALL = 1000000 };
 
 struct hvi_gang {
   const hvi_device_functions *functions;
@@ -355,12 +356,20 @@ static void let_go(hvi_gang *g, size_t count, hvi_status status) {
   put_back(g, count);
 }
 
+static size_t steps_for(const hvi_gang *g, size_t count) {
+  const size_t steps = g->first ? STEPS_OF_MANY : STEPS;
+  size_t rows = 1;
+  for (size_t i = 0; i < count; i++) rows += g->batch[i]->job.rows;
+  const size_t few = ROWS_OF_CALL / rows;
+  return few < steps ? few + (few == 0) : steps;
+}
+
 /* What the head of the queue asks for; the lock is let go meanwhile. */
 static void serve_some(hvi_gang *g) {
   size_t count = gather(g);
   hvi_member *head = g->batch[0];
   const device_call call = head->call;
-  const size_t steps = g->first ? STEPS_OF_MANY : STEPS;
+  const size_t steps = steps_for(g, count);
   hvi_status status = g->failure.status;
   hvi_error why = g->failure;
   if (!status || call == release) {

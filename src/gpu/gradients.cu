@@ -47,7 +47,7 @@ struct gradient_work {
   chain net;
   pass_kind kind;
   bool low, at_once;
-  int across;                            /* inputs of a tile */
+  int down, across;                      /* outputs and inputs of a tile */
   int parts;                             /* of the network that has most */
   int lots;                              /* parts of all networks */
   int tiles[HVI_DEVICE_MOST_LAYERS + 1]; /* of layer l in a part; [0]: of the head */
@@ -70,7 +70,7 @@ struct task {
     if (part >= job->parts || !concerns(*job, work.kind)) return false;
     if (l == 0) return true;
     const int tiles = (work.net.width[l - 1] + work.across - 1) / work.across;
-    m = at / tiles * TILE, n = at % tiles * work.across;
+    m = at / tiles * work.down, n = at % tiles * work.across;
     first = part * job->part_rows;
     slabs = min(job->part_rows, job->lead_rows - first) / BLOCK;
     return true;
@@ -90,7 +90,7 @@ struct ring : ring_side<STAGES> {
         of_d ? slopes_halves(*t.job, work.net, t.l) : values_halves(*t.job, work.net, t.l - 1);
     const int block = (of_d ? t.m : t.n) / BLOCK + own;
     const bool copies =
-        lane < 8 && (work.low || !low) && block < x.blocks && (of_d || own * BLOCK < work.across);
+        lane < 8 && (work.low || !low) && block < x.blocks && own * BLOCK < (of_d ? work.down : work.across);
     const unsigned bytes = OF_BLOCK * __popc(__ballot_sync(~0u, copies));
     const unsigned to = (of_d ? 0 : 2 * OPERAND) + low * OPERAND + own * OF_BLOCK;
     const char *from = x.high + low * x.low + ((size_t)block * x.rows + t.first) * ROW_BYTES;
@@ -229,6 +229,10 @@ template <int COUNT, bool LOW, bool BIAS>
 __device__ __forceinline__ void sum_tile(ring &r, const gradient_work &work, const task &t) {
   const gpu_job &j = *t.job;
   const int tile = t.first / BLOCK;
+  if (threadIdx.x / 128 * BLOCK >= work.down) { /* nothing for this group */
+    for (int s = 0; s < t.slabs; s++) r.release(r.take());
+    return;
+  }
   const float *d_back = scale_place(j, t.l, true, tile);
   const float *h_back = t.l > 1 ? scale_place(j, t.l - 1, false, tile) : NULL;
   const float x_back = 1.0f / scale_of(j.tops->x);
@@ -304,14 +308,14 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 } // namespace
 
-/* Tiles, by so many inputs. */
-static void cut(gradient_work *work, const hvi_device_shape *s, int across) {
-  work->across = across;
+/* Tiles, by so many outputs and inputs. */
+static void cut(gradient_work *work, const hvi_device_shape *s, int down, int across) {
+  work->down = down, work->across = across;
   work->tiles[0] = work->at_once;
   work->all = work->tiles[0] * work->lots;
   for (int k = 1; k < (int)s->layer_count; k++) {
     work->tiles[k] =
-        (int)(hvi_gpu_tiles(s->width[k], TILE) * hvi_gpu_tiles(s->width[k - 1], across));
+        (int)(hvi_gpu_tiles(s->width[k], down) * hvi_gpu_tiles(s->width[k - 1], across));
     work->all += work->tiles[k] * work->lots;
   }
 }
@@ -321,8 +325,9 @@ void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kin
   work.jobs = l->jobs, work.net = chain_of(s), work.kind = kind;
   work.low = l->precision != HVI_DEVICE_FP16, work.at_once = hvi_gpu_at_once(l);
   work.parts = l->most_parts, work.lots = l->most_parts * l->count;
-  cut(&work, s, TILE);
-  if (2 * work.all <= l->processors) cut(&work, s, BLOCK);
+  cut(&work, s, TILE, TILE);
+  if (2 * work.all <= l->processors) cut(&work, s, TILE, BLOCK);
+  if (2 * work.all <= l->processors) cut(&work, s, BLOCK, BLOCK);
   const unsigned blocks = work.all < l->processors ? work.all : l->processors;
   if (work.low)
     gradients_of_parts<true><<<blocks, THREADS, sizeof(memory), l->stream>>>(work);
