@@ -2,7 +2,8 @@
  * hvi merge: parts of a run become the whole.
  *
  * The command that made the parts is run again, with their journals taken over: all units are there,
- * and it does what comes after them. So merging knows nothing of what is merged.
+ * and it does what comes after them. So merging knows nothing of what is merged, and the whole is of
+ * the parts' level wherever it is made.
  */
 #include "base/base.h"
 #include "commands.h"
@@ -15,6 +16,7 @@ typedef struct merge {
   size_t count;
   hvi_part_file *parts; /* [count] */
   const char **folders; /* [count] */
+  bool accept_other_bits;
   size_t complaints;
 } merge;
 
@@ -42,16 +44,21 @@ static void check_alike(merge *m) {
   char line[HVI_KEPT_HEAD];
   const hvi_part_file *first = m->parts;
   hvi_part_line(line);
+  const size_t version = (size_t)(strrchr(line, ';') - line); /* where it ends */
   for (size_t i = 0; i < m->count; i++) {
     const hvi_part_file *p = &m->parts[i];
     HVI_OWN char *command = command_of(p, ""), *other = command_of(first, "");
-    if (strcmp(p->line, line) != 0)
+    const bool finished = p->finished && first->finished;
+    if (strncmp(p->line, line, version + 1) != 0)
       tell(m, hvi_format("'%s' is a %s, and this is '%s'", p->folder, p->line,
                          line + strcspn(line, ";") + 2));
     else if (p->parts != first->parts)
       tell(m, hvi_format("'%s' is one of %zu parts, and '%s' one of %zu", p->folder, p->parts,
                          first->folder, first->parts));
-    else if (p->finished && first->finished && strcmp(p->settings, first->settings) != 0)
+    else if (finished && !m->accept_other_bits && strcmp(p->line, first->line) != 0)
+      tell(m, hvi_format("'%s' is a %s, and '%s' a %s: --accept-other-bits mixes them", p->folder,
+                         p->line, first->folder, first->line));
+    else if (finished && strcmp(p->settings, first->settings) != 0)
       tell(m, hvi_format("'%s' was made with other settings (%s) than '%s' (%s)", p->folder,
                          command, first->folder, other));
   }
@@ -98,18 +105,20 @@ int hvi_cli_merge(int argc, char **argv) {
   const char *out = NULL;
   hvi_args args = {argv[0],     "DIR... [OPTION]...",       .min = 1,
                    .max = MOST, .operand = "part's folder", .also = "force quiet verbose"};
-  hvi_args_add(&args, {"out", 'o', HVI_SETTING_TEXT, &out, .value = "NAME",
-                       .help = "where the whole goes (as the command of the parts says)"});
-  HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(free_merge) merge m = {0};
+  hvi_args_add(&args,
+      {"out", 'o', HVI_SETTING_TEXT, &out, .value = "NAME", .help = "where the whole goes (as the command of the parts says)"},
+      {"accept-other-bits", 0, HVI_SETTING_FLAG, &m.accept_other_bits, .help = "put parts of several levels of instructions together"});
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_STEP(read_parts(&m, &args));
   hvi_part_file *first = m.parts;
-  char *words[HVI_PART_WORDS + 3];
-  char name[] = "--out", kept[] = "--checkpoint";
+  char *words[HVI_PART_WORDS + 4];
+  char name[] = "--out", kept[] = "--checkpoint", accept[] = "--accept-other-bits";
   size_t count = first->word_count;
   memcpy(words, first->words, count * sizeof *words);
   if (out) words[count++] = strcmp(words[0], "solve") == 0 ? kept : name;
   if (out) words[count++] = (char *)out;
+  if (m.accept_other_bits) words[count++] = accept;
   words[count] = NULL;
   hvi_shared.from = m.folders;
   hvi_shared.from_count = m.count;

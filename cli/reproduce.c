@@ -88,13 +88,14 @@ static int print_table(const job *j) {
 /* A device is of use where networks learn. The report names it with the machine. */
 static int open_device(job *j) {
   bool learns = false;
+  if (hvi_shared.from_count) return HVI_EXIT_DONE; /* nothing is left to learn */
   for (size_t i = 0; i < j->count; i++) learns = learns || hvi_study_learns(j->experiments[i]);
   HVI_STEP(hvi_device_open(&j->settings.device, &j->device,
                            learns ? NULL : "no network learns in these experiments"));
   if (!j->settings.device) return HVI_EXIT_DONE;
-  const char *name = hvi_gang_about(j->settings.device)->name;
-  const size_t used = strlen(j->made.machine);
-  snprintf(j->made.machine + used, sizeof j->made.machine - used, ", %s", name);
+  const hvi_device_about *about = hvi_gang_about(j->settings.device);
+  hvi_shared.device = about->level;
+  hvi_append(j->made.machine, sizeof j->made.machine, ", %s", about->name);
   return HVI_EXIT_DONE;
 }
 

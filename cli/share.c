@@ -99,8 +99,8 @@ static hvi_status write_part(const char *settings, bool finished, hvi_error *err
       return hvi_error_argument(err, "--part: the command is too long, or has a line feed");
     if (!is_dropped(own.argv, i)) hvi_append(words, sizeof words, "%s\n", own.argv[i]);
   }
-  return hvi_kept_write(&(hvi_kept){.kind = KIND, .about = settings}, own.path,
-                        &(hvi_tensors){.note_count = 3, .notes = notes}, err);
+  hvi_kept head = {.kind = KIND, .about = settings, .device = hvi_shared.device};
+  return hvi_kept_write(&head, own.path, &(hvi_tensors){.note_count = 3, .notes = notes}, err);
 }
 
 static int parse_part(void) {

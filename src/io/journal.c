@@ -31,10 +31,12 @@ typedef struct record_index {
 struct hvi_journal {
   int fd;
   char *path;
+  hvi_journal_rule rule;
   uint64_t end; /* of the last whole record */
   size_t kept, damaged;
   double synced;                /* when the file last went to the disk */
   char levels[HVI_LEVELS_TEXT]; /* as the last record of them says */
+  char other[HVI_LEVELS_TEXT];  /* the level of absorbed parts, where this process has another */
   record_index records[HVI_JOURNAL_KINDS + 1];
   pthread_mutex_t lock;
 };
@@ -167,6 +169,7 @@ static size_t print_head(char text[MOST_HEAD], hvi_kept *k) {
 static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
   char text[MOST_HEAD];
   file_head head = {.size = print_head(text, k)};
+  if (j->rule == HVI_JOURNAL_PART) return complain_damaged(j, err);
   if (head.size >= sizeof text)
     return hvi_error_argument(err, "the settings of a run are too long");
   memcpy(head.magic, MAGIC, sizeof MAGIC);
@@ -191,6 +194,7 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
   }
   HVI_TRY(compare_head(j, k, head, err));
   HVI_TRY(scan(j, k, size, err));
+  if (j->rule == HVI_JOURNAL_PART) return HVI_OK;
   if (j->damaged && ftruncate(j->fd, (off_t)j->end) != 0)
     return hvi_error_system(err, "write", j->path);
   if (!strchr(k->levels, '+') || strcmp(j->levels, k->levels) == 0) return HVI_OK;
@@ -198,7 +202,7 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
   return hvi_journal_append(j, LEVELS, 0, k->levels, strlen(k->levels), err);
 }
 
-static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_error *err) {
+static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_error *err) {
   static const file_head nothing;
   struct stat st;
   file_head head = nothing;
@@ -208,7 +212,7 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
   const uint64_t size = (uint64_t)st.st_size;
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;
   if (size == 0) return begin(j, k, err);
-  if (rule == HVI_JOURNAL_NEW)
+  if (j->rule == HVI_JOURNAL_NEW)
     return hvi_error_argument(
         err, "'%s' is left from an earlier run: go on with it (--resume) or start afresh (--fresh)",
         j->path);
@@ -219,7 +223,7 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
     return hvi_error_input(
         err, "'%s' is there and is not the partial file of a run: hvi does not replace it",
         j->path);
-  return rule == HVI_JOURNAL_RESUME ? resume(j, k, size, &head, err) : begin(j, k, err);
+  return j->rule == HVI_JOURNAL_FRESH ? begin(j, k, err) : resume(j, k, size, &head, err);
 }
 
 static void release(hvi_journal **j) { hvi_journal_close(*j); }
@@ -230,10 +234,11 @@ hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *k
   HVI_OWN_BY(release) hvi_journal *j = NULL;
   HVI_TRY(hvi_new(&j, 1, "a partial file", err));
   j->fd = -1;
+  j->rule = rule;
   j->synced = hvi_clock_now();
   pthread_mutex_init(&j->lock, NULL);
   j->path = hvi_join_texts(path, ".partial");
-  HVI_TRY(j->path ? start(j, k, rule, err) : hvi_error_memory(err, "a file name"));
+  HVI_TRY(j->path ? start(j, k, err) : hvi_error_memory(err, "a file name"));
   HVI_GIVE(journal, j);
 }
 
@@ -295,6 +300,9 @@ hvi_status hvi_journal_append(hvi_journal *j, unsigned kind, size_t index, const
                               size_t size, hvi_error *err) {
   record_head head = {.kind = kind, .index = index, .size = size};
   head.checksum = add_contents(record_sum(&head), contents, size);
+  if (*j->other)
+    return hvi_error_input(err, "'%s': unit %zu is in no part, and they are of another level: %s",
+                           j->path, index, j->other);
   pthread_mutex_lock(&j->lock);
   const hvi_status status = append(j, &head, contents, err);
   pthread_mutex_unlock(&j->lock);
@@ -329,14 +337,20 @@ static hvi_status absorb(hvi_journal *j, const char *folder, const char *name, h
   HVI_OWN_BY(release) hvi_journal *from = NULL;
   if (!file) return hvi_error_memory(err, "a file name");
   if (access(file, F_OK) != 0) return hvi_error_system(err, "read", file);
-  HVI_TRY(hvi_journal_open(&from, path, head, HVI_JOURNAL_RESUME, err));
-  for (unsigned k = 0; k < HVI_JOURNAL_KINDS; k++) HVI_TRY(absorb_kind(j, from, k, renumber, err));
+  HVI_TRY(hvi_journal_open(&from, path, head, HVI_JOURNAL_PART, err));
+  for (unsigned k = 0; j && k < HVI_JOURNAL_KINDS; k++)
+    HVI_TRY(absorb_kind(j, from, k, renumber, err));
   return HVI_OK;
 }
 
 hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,
                               hvi_kept *head, bool renumber, hvi_error *err) {
+  char own[HVI_LEVELS_TEXT] = "";
+  hvi_levels_add(own, NULL);
+  head->merges = hvi_share_froms(share) > 0;
   for (size_t i = 0; i < hvi_share_froms(share); i++)
     HVI_TRY(absorb(j, share->from[i], name, head, renumber, err));
+  if (j && head->merges && hvi_words_find(head->levels, '+', own, strlen(own)) < 0)
+    memcpy(j->other, head->levels, sizeof j->other);
   return HVI_OK;
 }

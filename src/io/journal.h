@@ -17,11 +17,12 @@ enum { HVI_JOURNAL_KINDS = 2 };
 
 typedef struct hvi_journal hvi_journal;
 
-/* What to do with a file that is there already: an error, go on with it, begin anew. */
+/* A file that is there already: an error, go on with it, begin anew, read it and leave it as it is. */
 typedef enum hvi_journal_rule {
   HVI_JOURNAL_NEW,
   HVI_JOURNAL_RESUME,
-  HVI_JOURNAL_FRESH
+  HVI_JOURNAL_FRESH,
+  HVI_JOURNAL_PART
 } hvi_journal_rule;
 
 /* The journal of the run that makes `path`. It is locked: of two runs at once the second gets an
@@ -39,7 +40,9 @@ size_t hvi_journal_damaged(const hvi_journal *j);
 /* Records of a kind that there are now. */
 size_t hvi_journal_count(const hvi_journal *j, unsigned kind);
 /* Takes over what the journals FOLDER/name of the parts of a merge, which must be there and have the
- * same head, have and this one lacks; renumber: all of it, behind what is there. */
+ * same head, have and this one lacks; renumber: all of it, behind what is there. Nothing can be appended
+ * then where this process has another level than they. To be called with NULL before the journal is
+ * opened, so that the head takes over their level. */
 hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,
                               hvi_kept *head, bool renumber, hvi_error *err);
 

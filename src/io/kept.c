@@ -34,32 +34,30 @@ static bool is_of_cpu(const char *level, size_t length) {
   return false;
 }
 
-/* Whether another device had a part than this one, or none; NULL: than none. */
-static bool other_device(const char *levels, const char *device) {
-  bool found = !device;
+/* Whether a device of these levels is not among those. */
+static bool other_device(const char *levels, const char *those) {
   for (size_t n; *levels; levels += n + (levels[n] == '+')) {
     n = strcspn(levels, "+");
-    if (is_of_cpu(levels, n)) continue;
-    if (hvi_words_find(device, '+', levels, n) < 0) return true;
-    found = true;
+    if (!is_of_cpu(levels, n) && hvi_words_find(those, '+', levels, n) < 0) return true;
   }
-  return !found;
+  return false;
 }
 
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels,
                                  hvi_error *err) {
   char own[HVI_LEVELS_TEXT] = "";
-  hvi_levels_add(own, NULL);
+  hvi_levels_add(own, !k->merges ? NULL : *k->levels ? k->levels : levels);
   if (k->device) hvi_levels_add(own, k->device);
-  const bool other = other_device(levels, k->device);
+  const bool other = other_device(levels, own) || other_device(own, levels);
   if (strcmp(levels, own) != 0 && !k->accept_other_bits)
     return hvi_error_input(
         err,
         "'%s' was computed with %s%s, not with %s, and would go on with other bits: %s, "
         "--accept-other-bits mixes them",
         path, levels, other ? "" : " instructions", own,
-        other ? "--device says where networks learn"
-              : "HVI_CPU_LEVEL and OPENBLAS_CORETYPE set the level");
+        k->merges ? "parts share their level"
+        : other   ? "--device says where networks learn"
+                  : "HVI_CPU_LEVEL and OPENBLAS_CORETYPE set the level");
   hvi_levels_add(k->levels, levels);
   hvi_levels_add(k->levels, own);
   if (other) hvi_levels_add(k->levels, MIXED);
@@ -67,7 +65,7 @@ hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *leve
 }
 
 void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k) {
-  hvi_levels_add(k->levels, NULL);
+  if (!k->merges) hvi_levels_add(k->levels, NULL);
   if (k->device) hvi_levels_add(k->levels, k->device);
   snprintf(line, HVI_KEPT_HEAD, "%s; hvi %s; level %s", k->kind, hvi_version(), k->levels);
 }
@@ -96,6 +94,7 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
   if (strcmp(about, k->about) == 0) return hvi_kept_match_levels(k, path, levels, err);
   /* what BLAS has drawn is another problem on another level: that is told */
   hvi_kept as_asked = *k;
+  as_asked.merges = false;
   if (!hvi_kept_match_levels(&as_asked, path, levels, err))
     return complain_other(path, about, k->about, err);
   return err->status = HVI_ERROR_MISMATCH;

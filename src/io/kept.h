@@ -34,6 +34,7 @@ typedef struct hvi_kept {
   const char *device;     /* that computes beside the instructions, by its level; NULL: none */
   char levels[HVI_LEVELS_TEXT]; /* that had a part so far, in order, '+' between; reading adds the
                                    file's, and both reading and writing the one in use */
+  bool merges;                  /* files are put together: of their level, not of the one in use */
 } hvi_kept;
 
 /* Adds each level that is not there yet; NULL: the one in use. */

@@ -93,8 +93,9 @@ hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
   if (!hvi_columns_alloc(set, columns)) return hvi_error_memory(err, columns->what);
   if (run->follows) return HVI_OK;
   hvi_notes_lines(lines, &run->notes);
-  HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  HVI_TRY(hvi_journal_absorb(NULL, s->share, name, &kept, false, err));
+  HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
   HVI_TRY(hvi_journal_absorb(run->journal, s->share, name, &kept, false, err));
   hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
   hvi_notes_add(&run->notes, "level", "%s", kept.levels);

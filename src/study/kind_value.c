@@ -65,19 +65,22 @@ static hvi_status make_stand_in(const study_task *t, const char *path, hvi_error
   return status;
 }
 
-/* OUT/testsets/ENVIRONMENT-SIZES.safetensors: studies of one run share it. */
+/* OUT/testsets/ENVIRONMENT-SIZES.safetensors: studies of one run share it. A merge reads a part's. */
 static hvi_status stand_in(char **path, const study_task *t, hvi_error *err) {
   const hvi_testset_settings *s = &t->source->stand_in;
+  const hvi_share *share = t->study->settings->share;
+  const bool merges = hvi_share_froms(share) > 0;
   HVI_OWN_BY(hvi_text_free) hvi_text text = {0};
-  hvi_text_add(&text, "%s/testsets", t->study->settings->out);
+  hvi_text_add(&text, "%s/testsets", merges ? *share->from : t->study->settings->out);
   if (text.failed) return hvi_error_memory(err, "a path");
   HVI_TRY(hvi_folder_make(text.data, err));
   hvi_text_add(&text, "/%s-%s-%g-%zu-%zu-%zu.safetensors", t->source->environment,
                t->task.origin.fingerprint, gamma_of(t->part), s->states, s->rollouts, s->horizon);
   *path = hvi_text_take(&text);
   if (!*path) return hvi_error_memory(err, "a path");
-  hvi_ranks *ranks = hvi_share_ranks(t->study->settings->share);
-  if (!hvi_ranks_follows(ranks) && access(*path, R_OK) != 0) HVI_TRY(make_stand_in(t, *path, err));
+  hvi_ranks *ranks = hvi_share_ranks(share);
+  if (!merges && !hvi_ranks_follows(ranks) && access(*path, R_OK) != 0)
+    HVI_TRY(make_stand_in(t, *path, err));
   /* others read what the first rank has made */
   return ranks ? hvi_ranks_share(ranks, &t->study->stopped, sizeof t->study->stopped, err) : HVI_OK;
 }

@@ -310,6 +310,45 @@ static void another_level_is_refused_or_noted(void **state) {
   unsetenv("HVI_CPU_LEVEL");
 }
 
+/* The parts of a merge give it their level; it leaves them alone, and computes nothing at another. */
+static void parts_are_absorbed_at_their_own_level(void **state) {
+  (void)state;
+  const char *parts[] = {here.path};
+  const hvi_share share = {.from_count = 1, .from = parts};
+  const char *name = strrchr(here.file, '/') + 1;
+  char path[300], own[HVI_LEVELS_TEXT] = "";
+  size_t ends[RECORDS + 1], size, after;
+  hvi_journal *j;
+  hvi_error err;
+  snprintf(path, sizeof path, "%s/whole", here.path);
+  unsetenv("HVI_CPU_LEVEL");
+  make_journal(ends);
+  hvi_levels_add(own, NULL);
+  HVI_OWN unsigned char *before = file_bytes(here.partial, &size);
+  for (int lower = 0; lower < 2; lower++) {
+    hvi_kept head = {.kind = "test", .about = settings};
+    if (lower) setenv("HVI_CPU_LEVEL", "baseline", 1);
+    const bool other = lower && strncmp(own, "baseline", 8) != 0;
+    check_ok(hvi_journal_absorb(NULL, &share, name, &head, false, &err), &err);
+    check_ok(hvi_journal_open(&j, path, &head, HVI_JOURNAL_FRESH, &err), &err);
+    check_ok(hvi_journal_absorb(j, &share, name, &head, false, &err), &err);
+    assert_string_equal(head.levels, own);
+    check_records(j, RECORDS);
+    const hvi_status status = hvi_journal_append(j, 0, 9, "x", 1, &err);
+    if (other) check_error(status, HVI_ERROR_INPUT, &err, "in no part");
+    assert_int_equal(status != HVI_OK, other);
+    hvi_journal_close(j);
+    head = (hvi_kept){.kind = "test", .about = settings, .accept_other_bits = true};
+    check_ok(hvi_journal_open(&j, path, &head, HVI_JOURNAL_RESUME, &err), &err);
+    assert_int_equal(strncmp(head.levels, own, strlen(own)), 0);
+    hvi_journal_close(j);
+  }
+  unsetenv("HVI_CPU_LEVEL");
+  HVI_OWN unsigned char *left = file_bytes(here.partial, &after);
+  assert_int_equal(after, size);
+  assert_memory_equal(left, before, size);
+}
+
 static void a_folder_that_is_not_there_is_an_error(void **state) {
   (void)state;
   hvi_journal *j;
@@ -331,6 +370,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_journal_whole, enter, leave),
       cmocka_unit_test_setup_teardown(a_link_is_not_followed, enter, leave),
       cmocka_unit_test_setup_teardown(another_level_is_refused_or_noted, enter, leave),
+      cmocka_unit_test_setup_teardown(parts_are_absorbed_at_their_own_level, enter, leave),
       cmocka_unit_test_setup_teardown(a_folder_that_is_not_there_is_an_error, enter, leave),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

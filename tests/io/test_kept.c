@@ -231,6 +231,39 @@ static void a_device_is_named_and_so_is_a_mixture(void **state) {
   unsetenv("HVI_CPU_LEVEL");
 }
 
+/* Files that are put together are of one level, whatever this process has. */
+static void a_merge_has_the_level_of_its_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *first, *second, *result;
+  } cases[] = {{"avx2+one-a", "avx2+one-a", "avx2+one-a"},
+               {"avx2", "avx512", "avx2+avx512"},
+               {"avx2+one-a", "avx512+one-a", "avx2+one-a+avx512"},
+               {"avx2", "avx2+one-a", "avx2+one-a+mixed"},
+               {"avx2+one-a", "avx2", "avx2+one-a+mixed"},
+               {"avx2+one-a", "avx2+two", "avx2+one-a+two+mixed"}};
+  setenv("HVI_CPU_LEVEL", "baseline", 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hvi_error err = {HVI_OK, ""};
+    char line[HVI_KEPT_HEAD];
+    hvi_kept k = {.kind = "test", .merges = true};
+    const bool alike = strcmp(cases[i].first, cases[i].second) == 0;
+    check_ok(hvi_kept_match_levels(&k, "file", cases[i].first, &err), &err);
+    assert_string_equal(k.levels, cases[i].first);
+    const hvi_status status = hvi_kept_match_levels(&k, "file", cases[i].second, &err);
+    if (!alike) check_error(status, HVI_ERROR_INPUT, &err, "parts share their level");
+    k.accept_other_bits = !alike;
+    for (int time = 0; time < 2; time++) { /* once more: the same */
+      check_ok(hvi_kept_match_levels(&k, "file", cases[i].first, &err), &err);
+      check_ok(hvi_kept_match_levels(&k, "file", cases[i].second, &err), &err);
+      assert_string_equal(k.levels, cases[i].result);
+    }
+    hvi_kept_head(line, &k);
+    assert_string_equal(strrchr(line, ' ') + 1, cases[i].result);
+  }
+  unsetenv("HVI_CPU_LEVEL");
+}
+
 static void links_and_foreign_files_are_left_alone(void **state) {
   (void)state;
   hvi_error err;
@@ -302,6 +335,7 @@ int main(void) {
       IN_FOLDER(another_level_is_refused_or_noted),
       cmocka_unit_test(other_kernels_of_blas_are_another_level),
       cmocka_unit_test(a_device_is_named_and_so_is_a_mixture),
+      cmocka_unit_test(a_merge_has_the_level_of_its_files),
       IN_FOLDER(links_and_foreign_files_are_left_alone),
       IN_FOLDER(a_replaced_file_keeps_its_mode),
       IN_FOLDER(of_two_runs_the_second_is_refused),

@@ -68,6 +68,35 @@ cmp -s one two || fail "two runs on a device differ"
 bits cpu/small/runs.csv >two
 ! cmp -s one two || fail "the emulated device has the bits of the processor"
 
+# parts: merged where no device is, and with other instructions, to the bits of one run
+for k in 1 2; do expect 0 reproduce study.yaml --out parts --device gpu --part $k/2 -q; done
+md5sum parts.part-*/small/cells.partial >parts.md5
+for level in $(if [[ $("$HVI" info) == *avx* ]]; then echo avx2; fi) baseline; do
+  HVI_MODULE_PATH=$scratch/none HVI_CPU_LEVEL=$level expect 0 merge parts.part-* --out merged.$level
+  ! grep -q 'networks learn\|test set' err || fail "a merge of parts of a device computes"
+  bits merged.$level/small/runs.csv >two
+  cmp -s one two || fail "parts of a device, merged without it: other bits"
+  [[ $(grep '"level"' merged.$level/small/claims.json) == $(grep '"level"' gpu/small/claims.json) ]] || fail "merged: another level"
+done
+md5sum --quiet -c parts.md5 || fail "a merge alters its parts"
+expect 0 reproduce study.yaml --out merged.baseline --device gpu --resume -q
+# of several levels: by name, or accepted and named
+expect 0 reproduce study.yaml --out here --part 2/2 -q
+refused $input "'here.part-2-of-2' is .*level [a-zA-Z0-9-]*, and 'parts.part-1-of-2' .*emulated: --accept-other-bits" \
+  merge parts.part-1-of-2 here.part-2-of-2
+expect 0 merge parts.part-1-of-2 here.part-2-of-2 --accept-other-bits --out both
+grep -q '"level": ".*+emulated+mixed"' both/small/claims.json || fail "merged: claims.json does not name both"
+# what is missing is not computed
+export HVI_MODULE_PATH=$scratch/none
+cp -r parts.part-2-of-2 hurt
+truncate -s -8 hurt/small/cells.partial
+refused $input "^hvi: small: the cell '.*' is in no part" merge parts.part-1-of-2 hurt --out hurt.whole -q
+: >hurt/small/cells.partial
+refused $input "^hvi: 'hurt/small/cells.partial' is damaged" merge hurt parts.part-1-of-2 --out hurt.whole -q
+rm hurt/testsets/*
+refused $system "^hvi: cannot .* 'hurt/testsets/" merge hurt parts.part-1-of-2 --out hurt.whole -q
+export HVI_MODULE_PATH=$HVI_BUILD_DIR/tests/emulated
+
 # room for two of six cells, then for none
 HVI_EMULATED_MEMORY=6000 expect 0 reproduce study.yaml --out little --device gpu
 bits little/small/runs.csv >two

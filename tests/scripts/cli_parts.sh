@@ -77,8 +77,13 @@ refused 3 "'full.part-2-of-3' was made with other settings \(hvi reproduce .* --
   merge p.part-1-of-3 full.part-2-of-3 p.part-3-of-3
 if [[ $("$HVI" info) == *avx* ]]; then
   HVI_CPU_LEVEL=baseline expect 0 reproduce "$study" --out low --part 2/3 -q
-  refused 3 "'low.part-2-of-3' is a part of a run; hvi .*; level baseline, and this is 'hvi .*; level avx" \
+  refused 3 "'low.part-2-of-3' is a part of a run; hvi .*; level baseline.*, and 'p.part-1-of-3' .*; level avx.*--accept" \
     merge p.part-1-of-3 low.part-2-of-3 p.part-3-of-3
+  expect 0 merge p.part-1-of-3 low.part-2-of-3 p.part-3-of-3 --accept-other-bits --out both -q
+  grep -Eq '"level": "avx[^+]*\+baseline[^+]*"' both/pennies/claims.json || fail "not both levels"
+  HVI_CPU_LEVEL=baseline expect 0 merge p.part-* -q --out lower
+  same_study lower
+  grep -q '"level": "avx' lower/pennies/claims.json || fail "the level of the merge"
 fi
 refused 3 "'whole' is no part of a run" merge whole
 sed -i 's/finished/Finished/' copy/part
@@ -110,6 +115,24 @@ expect 0 merge dp.st.part-*
 cmp -s d.st dp.st || fail "another data set"
 expect 0 merge ep.part-*
 grep -v seconds out | cmp -s - e.out || fail "another ensemble"
+# with other instructions it is the same whole, and what is in no part is not computed
+mkdir low
+cp -r dp.st.part-2-of-3 hurt.d
+truncate -s 1000 hurt.d/dp.st.partial
+if [[ $("$HVI" info) == *avx* ]]; then
+  export HVI_CPU_LEVEL=baseline
+  expect 0 merge tp.st.part-* --out low/tp.st
+  cmp -s t.st low/tp.st || fail "a test set of the merge's level"
+  expect 0 merge dp.st.part-* --out low/dp.st
+  cmp -s d.st low/dp.st || fail "a data set of the merge's level"
+  expect 0 merge ep.part-*
+  grep -v seconds out | cmp -s - e.out || fail "an ensemble of the merge's level"
+  refused 3 "'low/dp.st.partial': unit [0-9]+ is in no part, and they are of another level: avx" \
+    merge dp.st.part-1-of-3 hurt.d dp.st.part-3-of-3 --out low/dp.st --force -q
+  unset HVI_CPU_LEVEL
+fi
+expect 0 merge dp.st.part-1-of-3 hurt.d dp.st.part-3-of-3 --out low/dp.st --force
+cmp -s d.st low/dp.st || fail "another data set where a group was in no part"
 expect 0 "${collect[@]}" --out dp.st --part 2/3 --seed 2 --fresh
 refused 3 "was made with 'seed=2', not 'seed=1'" merge dp.st.part-*
 # an ensemble that is stopped goes on
