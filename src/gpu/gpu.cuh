@@ -30,8 +30,8 @@ struct host_side {
   float *result, *y;
 };
 
-/* A job on the device. Pointers are the device's, but for the host's side. */
-struct gpu_job {
+/* A job on the device, copied in bulk. Pointers are the device's, but for the host's side. */
+struct alignas(16) gpu_job {
   float *theta, *m, *v;                   /* [numbers] */
   const float *x;                         /* [rows][padded inputs] */
   const double *target, *weight, *linear; /* [rows]; linear NULL: none */
@@ -212,10 +212,12 @@ __device__ inline void arrive(const gpu_job &j, double *losses, int piece, int p
   unsigned before = 0;
   if (lane == 0) {
     losses[piece] = loss;
-    __threadfence();
-    before = atomicAdd(&j.state->arrived, 1u);
-    __threadfence();
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(before)
+                 : "l"(&j.state->arrived)
+                 : "memory");
   }
+  __syncwarp();
   if (__shfl_sync(~0u, before, 0) + 1 != (unsigned)pieces) return;
   double sum = 0.0;
   for (int i = lane; i < pieces; i += 32) sum += __ldcg(losses + i);

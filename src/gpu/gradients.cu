@@ -89,8 +89,8 @@ struct ring : ring_side<STAGES> {
     const halves x =
         of_d ? slopes_halves(*t.job, work.net, t.l) : values_halves(*t.job, work.net, t.l - 1);
     const int block = (of_d ? t.m : t.n) / BLOCK + own;
-    const bool copies =
-        lane < 8 && (work.low || !low) && block < x.blocks && own * BLOCK < (of_d ? work.down : work.across);
+    const bool copies = lane < 8 && (work.low || !low) && block < x.blocks &&
+                        own * BLOCK < (of_d ? work.down : work.across);
     const unsigned bytes = OF_BLOCK * __popc(__ballot_sync(~0u, copies));
     const unsigned to = (of_d ? 0 : 2 * OPERAND) + low * OPERAND + own * OF_BLOCK;
     const char *from = x.high + low * x.low + ((size_t)block * x.rows + t.first) * ROW_BYTES;

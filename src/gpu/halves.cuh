@@ -108,6 +108,11 @@ __device__ inline float *scale_place(const gpu_job &j, int l, bool of_slopes, in
   return j.scales + (2 * (l - 1) + of_slopes) * (j.lead_rows / BLOCK) + tile;
 }
 
+/* 1 / scale, a power of two. */
+__device__ inline float inverse(float scale) {
+  return __uint_as_float((254u << 23) - __float_as_uint(scale));
+}
+
 __device__ inline float scale_of_bound(float bound) { return scale_of(__float_as_uint(bound)); }
 
 __device__ inline float weight_scale(unsigned top) { return 0x1p-8f * scale_of(top); }

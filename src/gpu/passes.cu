@@ -40,10 +40,20 @@ enum {
   STAGES = 3
 };
 
+/* What is known of 64 rows before their products begin. */
+struct tile {
+  int row, unit;     /* the first row, -1: there are no more */
+  bool begins, ends; /* its unit */
+  bool low;          /* values have low halves */
+  float x_top, theta, x_scale, weights_back, head_bias;
+};
+
 struct memory {
   char buffer[2][2][PLANE]; /* high halves and low ones */
   char stage[STAGES][PLANE];
-  float head[GROUPS][2][COLUMNS]; /* sums of warps */
+  gpu_job job[2]; /* of the rows under way, and of the next */
+  tile rows_of[2];
+  float head[GROUPS][COLUMNS]; /* sums of warps */
   float out[GROUPS][BLOCK], top[2][WORKERS / 32];
   ring_barriers<STAGES> ring;
   unsigned long long rows, multiplied, values; /* barriers */
@@ -62,7 +72,7 @@ struct pass_work {
 __device__ inline bool goes_back(pass_kind kind) { return kind == FOR_STEP || kind == FOR_PULL; }
 __device__ inline bool has_loss(pass_kind kind) { return kind == FOR_STEP || kind == FOR_END; }
 
-/* The rows of this block, 64 at a time. */
+/* The rows of this block, 64 at a time, for the thread that brings them. */
 struct walk {
   int unit;
   const gpu_job *job; /* NULL: there are none yet, or no more */
@@ -81,8 +91,17 @@ struct walk {
     job = NULL;
     return false;
   }
-  __device__ bool begins() const { return row % job->head_rows == 0; }
-  __device__ bool ends() const { return row + BLOCK >= end; }
+  __device__ tile look(const pass_work &work) const {
+    tile t = {job ? row : -1};
+    if (!job) return t;
+    t.unit = unit % work.each;
+    t.begins = row % job->head_rows == 0, t.ends = row + BLOCK >= end;
+    t.low = values_have_low(work.precision, *job, work.kind);
+    t.x_top = __uint_as_float(job->tops->x), t.theta = __uint_as_float(job->tops->theta);
+    t.x_scale = scale_of(job->tops->x), t.weights_back = 1.0f / weight_scale(job->tops->made);
+    t.head_bias = job->theta[work.net.head_bias];
+    return t;
+  }
 };
 
 /* The ring of weights. */
@@ -99,12 +118,13 @@ struct ring : ring_side<STAGES> {
   }
 };
 
-/* X of a tile. */
-__device__ inline void bring_rows(memory &m, const pass_work &work, const walk &w) {
+/* X of a tile, and its job. */
+__device__ inline void bring_rows(memory &m, const pass_work &work, const walk &w, bool low,
+                                  unsigned turn) {
   const unsigned barrier = shared_at(&m.rows), to = shared_at(m.buffer[0][0]);
   const halves x = halves_at(w.job->x_halves, w.job->rows, work.net.width[0]);
-  const bool low = values_have_low(work.precision, *w.job, work.kind);
-  barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1));
+  barrier_expect(barrier, x.blocks * OF_BLOCK * (low ? 2 : 1) + sizeof(gpu_job));
+  copy_in(shared_at(&m.job[turn]), (const char *)w.job, sizeof(gpu_job), barrier);
   for (int b = 0; b < x.blocks; b++) {
     const char *from = x.high + ((size_t)b * x.rows + w.row) * ROW_BYTES;
     copy_in(to + b * OF_BLOCK, from, OF_BLOCK, barrier);
@@ -113,9 +133,9 @@ __device__ inline void bring_rows(memory &m, const pass_work &work, const walk &
 }
 
 /* What the products of a tile take. Low pieces come before the high ones of the same k. */
-__device__ inline void bring_weights(ring &r, const pass_work &work, const gpu_job &j) {
+__device__ inline void bring_weights(ring &r, const pass_work &work, const gpu_job &j,
+                                     bool forward_low) {
   const chain &net = work.net;
-  const bool forward_low = values_have_low(work.precision, j, work.kind);
   const bool backward_low = work.precision != HVI_DEVICE_FP16;
   for (int l = 1; l <= net.layers; l++) {
     const halves x = weight_halves(j, net, l);
@@ -137,14 +157,22 @@ __device__ inline void bring_weights(ring &r, const pass_work &work, const gpu_j
   }
 }
 
-/* All that is multiplied, by one thread. X comes when the products of the rows before are there. */
+/* All that is multiplied, by one thread. X comes when the products of the rows before are there, and what is known
+ * of its rows has been looked up by then. */
 __device__ inline void bring_all(memory &m, const pass_work &work) {
   ring r(m);
+  walk w;
   unsigned turn = 0;
-  for (walk w; w.next(work); turn ^= 1) {
+  for (bool more = true; more; turn ^= 1) {
+    more = w.next(work);
+    const tile t = w.look(work);
     if (r.at > 0) barrier_wait(shared_at(&m.multiplied), turn ^ 1);
-    bring_rows(m, work, w);
-    bring_weights(r, work, *w.job);
+    m.rows_of[turn] = t;
+    if (!more) return barrier_arrive(shared_at(&m.rows));
+    bring_rows(m, work, w, t.low, turn);
+    for (int k = 0; k < work.net.width[work.net.layers]; k += 32)
+      asm volatile("prefetch.global.L1 [%0];" ::"l"(w.job->theta + work.net.head + k));
+    bring_weights(r, work, *w.job, t.low);
   }
 }
 
@@ -359,23 +387,19 @@ put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const of_co
   return top;
 }
 
-/* The warps of a group add their sums of the head, (0 + 1) + (2 + 3), and the first of them leaves them. */
+/* The warps of a group add their sums of the head, 0 + (1 + (2 + 3)), and the first of them leaves them. */
 __device__ inline void leave_head(memory &m, const float (&head)[4], float *to, int count) {
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   const int q =
       (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2; /* pairs of columns before its own */
-  float x[4];
+  float x[4], *between = m.head[group] + 4 * lane;
 #pragma unroll
   for (int i = 0; i < 4; i++) x[i] = head[i];
 #pragma unroll
-  for (int round = 1; round <= 2; round++) {
-    float *mine = m.head[group][warp / 2 % 2 * (round == 1)];
-    if (warp % (2 * round) == round)
-      for (int i = 0; i < 4; i++) mine[4 * lane + i] = x[i];
+  for (int from = 3; from > 0; from--) {
+    for (int i = 0; warp == from && i < 4; i++) between[i] = x[i];
     meet(2 + group, 128);
-    if (warp % (2 * round) == 0)
-      for (int i = 0; i < 4; i++) x[i] += mine[4 * lane + i];
-    meet(2 + group, 128);
+    for (int i = 0; warp == from - 1 && i < 4; i++) x[i] += between[i];
   }
   if (warp > 0) return;
   for (int i = 0; i < 4; i++) {
@@ -390,22 +414,21 @@ template <bool FAST> struct worker {
   const pass_work &work;
   const chain &net;
   ring r;
-  walk w;
   place p;
   const bool leads; /* its group */
   float c[NUMBERS], head[4];
   double loss, u_sum; /* of rows lane and lane + 32, in all warps alike */
   unsigned turn, values_turn, top_turn;
-  /* of the rows under way */
-  float theta, weights_back;
-  bool forward_low, backward_low;
+  int row; /* of the rows under way, the first */
+  const bool backward_low;
 
   __device__ worker(memory &all, const pass_work &what)
       : m(all), work(what), net(what.net), r(all), leads(threadIdx.x % 128 == 0), turn(0),
-        values_turn(0), top_turn(0) {}
+        values_turn(0), top_turn(0), backward_low(what.precision != HVI_DEVICE_FP16) {}
 
   __device__ char *buffer(int l) const { return m.buffer[l % 2][0]; }
-  __device__ int tile() const { return w.row / BLOCK; }
+  __device__ const gpu_job &job() const { return m.job[turn]; }
+  __device__ const tile &rows() const { return m.rows_of[turn]; }
 
   /* The products of these rows are there. */
   __device__ void end_products() const {
@@ -418,7 +441,7 @@ template <bool FAST> struct worker {
   template <class COPY> __device__ void for_blocks(const halves &x, bool low, COPY copy) const {
     const int first = threadIdx.x / 128 * (COLUMNS / BLOCK);
     for (int b = first; b < min(first + COLUMNS / BLOCK, x.blocks); b++) {
-      char *there = x.high + ((size_t)b * x.rows + w.row) * ROW_BYTES;
+      char *there = x.high + ((size_t)b * x.rows + row) * ROW_BYTES;
       copy(there, b * OF_BLOCK);
       if (low) copy(there + x.low, PLANE + b * OF_BLOCK);
     }
@@ -445,15 +468,15 @@ template <bool FAST> struct worker {
 
   /* What takes a tile's numbers back to their size. */
   __device__ void keep_scale(int l, bool of_slopes, float scale) const {
-    if (threadIdx.x == 0) *scale_place(*w.job, l, of_slopes, tile()) = 1.0f / scale;
+    if (threadIdx.x == 0) *scale_place(job(), l, of_slopes, row / BLOCK) = inverse(scale);
   }
 
   /* Values of layer l come back into their buffer; its earlier content has left. */
   __device__ void bring_values(int l) {
-    const halves x = values_halves(*w.job, net, l);
+    const halves x = values_halves(job(), net, l);
     const unsigned barrier = shared_at(&m.values), to = shared_at(buffer(l));
     const int blocks = min(COLUMNS / BLOCK, x.blocks - (int)threadIdx.x / 128 * (COLUMNS / BLOCK));
-    const bool low = forward_low && !FAST;
+    const bool low = rows().low && !FAST;
     wait_copies_out<1>(); /* the last are slopes */
     if (blocks <= 0) return barrier_arrive(barrier);
     barrier_expect(barrier, blocks * OF_BLOCK * (low ? 2 : 1));
@@ -464,9 +487,11 @@ template <bool FAST> struct worker {
   /* H_L of the rows, as numbers, and the head's weights. Returns what takes the values below back to their
    * size. */
   __device__ __forceinline__ float forward(of_columns &head_weights) {
-    const gpu_job &j = *w.job;
+    const gpu_job &j = job();
     const int last = net.layers;
-    float top = __uint_as_float(j.tops->x), scale = scale_of(j.tops->x);
+    const bool forward_low = rows().low;
+    const float theta = rows().theta, weights_back = rows().weights_back;
+    float top = rows().x_top, scale = rows().x_scale;
     of_columns bias;
     for (int l = 1;; l++) {
       const int slabs = padded_block(net.width[l - 1]) / BLOCK;
@@ -475,8 +500,12 @@ template <bool FAST> struct worker {
         multiply<true, 2>(c, r, buffer(l - 1), slabs, forward_low);
       else
         multiply<true, 4>(c, r, buffer(l - 1), slabs, forward_low);
+      if (l == 1) { /* what the rows before have left in its buffer is on its way */
+        if (leads) wait_copies_read();
+        meet(1, WORKERS);
+      }
       if (l == last) break;
-      activate_sums<FAST>(c, p, bias, net.width[l], weights_back / scale, net.activation);
+      activate_sums<FAST>(c, p, bias, net.width[l], weights_back * inverse(scale), net.activation);
       scale = value_scale(net.activation, net.width[l - 1], theta, top);
       const halves to = values_halves(j, net, l);
       const bool leaves = goes_back(work.kind);
@@ -486,20 +515,20 @@ template <bool FAST> struct worker {
     }
     if (last == 1 || !goes_back(work.kind)) end_products();
     head_weights.read<FAST>(j.theta + net.head, p, net.width[last]);
-    activate_sums<FAST>(c, p, bias, net.width[last], weights_back / scale, net.activation);
-    return 1.0f / scale;
+    activate_sums<FAST>(c, p, bias, net.width[last], weights_back * inverse(scale), net.activation);
+    return inverse(scale);
   }
 
   /* y, and where there is a loss, it and u; each warp computes them for itself, two rows to a lane. Returns the
    * largest u, and those of this thread's rows. */
   __device__ __forceinline__ float residuals(const of_columns &head_weights, float &u0, float &u1) {
-    const gpu_job &j = *w.job;
-    const int lane = threadIdx.x % 32;
+    const gpu_job &j = job();
+    const int lane = threadIdx.x % 32, first = row;
     row_needs needs[2] = {};
     float u[2] = {};
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const int row = w.row + lane + 32 * i;
+      const int row = first + lane + 32 * i;
       if (row < j.rows && has_loss(work.kind)) needs[i] = needs_of(j, row);
       if (row < j.rows && work.kind == FOR_PULL) u[i] = (float)j.u[row];
     }
@@ -507,9 +536,9 @@ template <bool FAST> struct worker {
     meet(1, WORKERS);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const int own = lane + 32 * i, row = w.row + own;
+      const int own = lane + 32 * i, row = first + own;
       if (work.kind != FOR_PULL && row < j.rows) {
-        const float y = m.out[0][own] + m.out[1][own] + j.theta[net.head_bias];
+        const float y = m.out[0][own] + m.out[1][own] + rows().head_bias;
         if (threadIdx.x < 32) j.y[row] = y;
         if (has_loss(work.kind)) loss += row_loss(j, needs[i], y, &u[i]);
       }
@@ -524,8 +553,9 @@ template <bool FAST> struct worker {
   /* D_L .. D_1, values of layer L - 1 being in their buffer. */
   __device__ __forceinline__ void backward(const of_columns &head_weights, float top_u, float u0,
                                            float u1, float values_back) {
-    const gpu_job &j = *w.job;
+    const gpu_job &j = job();
     const int last = net.layers;
+    const float theta = rows().theta, weights_back = rows().weights_back;
     float scale = scale_of_bound(theta * top_u);
     add_head(head, c, u0, u1);
     keep_scale(last, true, scale);
@@ -539,13 +569,13 @@ template <bool FAST> struct worker {
       if (l < last) {
         barrier_wait(shared_at(&m.values), values_turn);
         values_turn ^= 1;
-        values_back = *scale_place(j, l - 1, false, tile());
+        values_back = *scale_place(j, l - 1, false, row / BLOCK);
       }
-      const float back = weights_back / scale;
+      const float back = weights_back * inverse(scale);
       scale = scale_of_bound((float)net.width[l] * theta * top);
       keep_scale(l - 1, true, scale);
       top = put_slopes<FAST>(buffer(l - 1), c, p, net.width[l - 1], back, scale, values_back,
-                             forward_low, backward_low, net.activation);
+                             rows().low, backward_low, net.activation);
       to = slopes_halves(j, net, l - 1);
       top = finish(top, buffer(l - 1), &to, backward_low);
       if (leads && l > 2) bring_values(l - 2);
@@ -554,8 +584,8 @@ template <bool FAST> struct worker {
 
   /* The unit's sums; the last of a network's to arrive decides on its step. */
   __device__ __forceinline__ void end_unit() {
-    const gpu_job &j = *w.job;
-    const int own = w.unit % work.each, count = (net.width[net.layers] + 7) / 8 * 8;
+    const gpu_job &j = job();
+    const int own = rows().unit, count = (net.width[net.layers] + 7) / 8 * 8;
     if (work.kind == FOR_OUTPUTS) return;
     const double sum = warp_sum(loss), u = warp_sum(u_sum);
     if (goes_back(work.kind)) {
@@ -569,18 +599,11 @@ template <bool FAST> struct worker {
   }
 
   __device__ __forceinline__ void run() {
-    while (w.next(work)) {
-      const gpu_job &j = *w.job;
-      if (leads) { /* what has left the buffers */
-        wait_copies_read();
-        barrier_arrive(shared_at(&m.rows));
-      }
-      theta = __uint_as_float(j.tops->theta), weights_back = 1.0f / weight_scale(j.tops->made);
-      forward_low = values_have_low(work.precision, j, work.kind);
-      backward_low = work.precision != HVI_DEVICE_FP16;
-      if (w.begins()) loss = u_sum = 0.0, head[0] = head[1] = head[2] = head[3] = 0.0f;
+    for (;; turn ^= 1) {
       barrier_wait(shared_at(&m.rows), turn);
-      turn ^= 1;
+      row = rows().row;
+      if (row < 0) break;
+      if (rows().begins) loss = u_sum = 0.0, head[0] = head[1] = head[2] = head[3] = 0.0f;
       of_columns head_weights;
       float u0, u1;
       const float values_back = forward(head_weights);
@@ -589,7 +612,7 @@ template <bool FAST> struct worker {
         backward(head_weights, top_u, u0, u1, values_back);
       else
         meet(1, WORKERS); /* all have read the outputs */
-      if (w.ends()) end_unit();
+      if (rows().ends) end_unit();
     }
     wait_copies_out<0>();
   }
@@ -601,7 +624,7 @@ __global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ 
   memory &m = *(memory *)shared;
   if (threadIdx.x == 0) {
     m.ring.init(WORKERS / 32);
-    barrier_init(shared_at(&m.rows), GROUPS + 1);
+    barrier_init(shared_at(&m.rows), 1);
     barrier_init(shared_at(&m.multiplied), WORKERS / 32);
     barrier_init(shared_at(&m.values), GROUPS);
     fence_barriers();

@@ -73,7 +73,7 @@ static hvi_status stand_in(char **path, const study_task *t, hvi_error *err) {
   HVI_OWN_BY(hvi_text_free) hvi_text text = {0};
   hvi_text_add(&text, "%s/testsets", merges ? *share->from : t->study->settings->out);
   if (text.failed) return hvi_error_memory(err, "a path");
-  HVI_TRY(hvi_folder_make(text.data, err));
+  if (!merges) HVI_TRY(hvi_folder_make(text.data, err));
   hvi_text_add(&text, "/%s-%s-%g-%zu-%zu-%zu.safetensors", t->source->environment,
                t->task.origin.fingerprint, gamma_of(t->part), s->states, s->rollouts, s->horizon);
   *path = hvi_text_take(&text);
