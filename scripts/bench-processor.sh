@@ -47,7 +47,7 @@ build() {
     objects+=("$folder/$name/$name.o")
   done
   link products "$root/bench/processor/products.c" "$root/bench/peak.c" "${objects[@]}"
-  for lanes in 32 48 64 96 128; do
+  for lanes in 32 64 96 128; do
     copy "lanes$lanes" ensemble/lanes.h 'HVI_LANES = 64' "HVI_LANES = $lanes"
     objects=()
     compile "lanes$lanes" ensemble/kernel.c avx512 "${avx512[@]}"
@@ -64,7 +64,7 @@ run() {
   getconf -a | grep -E '^LEVEL(1_D|2_|3_)CACHE_SIZE' | tr -s ' ' | tr '\n' ';'
   echo
   "$folder/products"
-  for lanes in 32 48 64 96 128; do
+  for lanes in 32 64 96 128; do
     for level in avx512 avx2; do
       echo "$lanes lanes, $level, ns:$(HVI_CPU_LEVEL=$level "$folder/in_$lanes")"
     done

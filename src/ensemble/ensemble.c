@@ -146,6 +146,7 @@ static void iterate(chunk *c) {
   const hvi_ensemble *out = c->job->out;
   const hvi_settings *method = c->job->method;
   const hvi_lane *active = &c->slots[HVI_SLOT_ACTIVE];
+  hvi_lane alive = {{0.0}};
   size_t row = 0;
   kernel->start(c->plan, c->slots);
   set_bounds(c);
@@ -153,7 +154,7 @@ static void iterate(chunk *c) {
   write_lanes(c, row++, active);
   while (c->left > 0) {
     const bool record = ++c->iteration == out->outer[row];
-    const hvi_lane alive = *active;
+    if (record) alive = *active;
     const double grown = method->inner_growth * (double)(c->iteration - 1);
     const size_t inner = method->inner_steps + (size_t)fmin(grown, 1e15);
     kernel->step(c->plan, c->slots, inner, record);

@@ -59,24 +59,22 @@ static inline void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
-  hvi_lane *f = s + plan->f;
   const hvi_lane *z = s + plan->z;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
-    const hvi_lane *restrict weight = s + p->weight;
-    for (size_t i = p->z; i < p->z + p->out; i++) {
-      const hvi_lane *restrict offset = s + plan->offset + i, *restrict zi = z + i;
-      hvi_lane *restrict to = f + i;
-      for (int l = 0; l < HVI_LANES; l++) to->at[l] = weight->at[l] * zi->at[l] + offset->at[l];
-    }
-  }
-  for (size_t k = 0; k < plan->payoff_count; k++) {
-    const hvi_lanes_payoff *a = &plan->payoffs[k];
-    for (size_t i = 0; i < a->rows; i++) {
-      hvi_lane *to = f + a->row + i;
-      const hvi_lane *row = s + a->matrix + i * a->columns;
-      for (int l = 0; l < HVI_LANES; l += WIDTH)
-        store(to->at + l, add_terms(part(to, l), l, row, 1, z + a->column, a->columns));
+    const hvi_lane *weight = s + p->weight, *offset = s + plan->offset + p->z, *own = z + p->z;
+    hvi_lane *f = s + plan->f + p->z;
+    for (size_t i = 0; i < p->out; i++) {
+      EACH_GROUP {
+        vf sum[GROUP];
+        EACH_OF_IT sum[g] = part(weight, m) * part(own + i, m) + part(offset + i, m);
+        for (size_t j = 0; j < plan->payoff_count; j++) {
+          const hvi_lanes_payoff *a = &plan->payoffs[j];
+          if (a->row != p->z) continue;
+          add_terms(sum, l, s + a->matrix + i * a->columns, 1, z + a->column, a->columns);
+        }
+        EACH_OF_IT store(f[i].at + m, sum[g]);
+      }
     }
   }
 }
@@ -106,13 +104,11 @@ static inline void simplex_threshold(hvi_lane *restrict tau, hvi_lane *restrict 
 }
 
 /* gap = z - projection(z - f) onto an interval */
-static inline void box_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
-                           const hvi_lane *restrict f, const hvi_lane *restrict lower,
-                           const hvi_lane *restrict upper) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double x = z->at[l] - f->at[l], low = lower->at[l], high = upper->at[l];
-    const double above = x < low ? low : x, y = above > high ? high : above;
-    gap->at[l] = z->at[l] - y;
+static inline void box_gap(hvi_lane *gap, const hvi_lane *z, const hvi_lane *f,
+                           const hvi_lane *lower, const hvi_lane *upper) {
+  for (int l = 0; l < HVI_LANES; l += WIDTH) {
+    const vf x = part(z, l) - part(f, l);
+    store(gap->at + l, part(z, l) - at_most(at_least(x, part(lower, l)), part(upper, l)));
   }
 }
 
@@ -143,7 +139,7 @@ static inline void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
     else
       lane_copy(gap, f, set->len);
   }
-  product(s + HVI_SLOT_RESIDUAL2, s + plan->gap, 1, s + plan->gap, plan->n);
+  product(s + HVI_SLOT_RESIDUAL2, s + plan->gap, 1, s + plan->gap, plan->n, NULL);
 }
 
 /* out = sum_i (x_i - y_i)^2 */
@@ -167,7 +163,7 @@ static inline void measure(const hvi_lanes_plan *plan, hvi_lane *s) {
 
 static inline void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane *restrict out) {
   const hvi_lane *restrict r = s + plan->r;
-  product(out, r, 1, r, plan->n);
+  product(out, r, 1, r, plan->n, NULL);
   for (int l = 0; l < HVI_LANES; l++) out->at[l] *= 0.5;
 }
 
@@ -175,15 +171,14 @@ static inline void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane 
 static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
-    const hvi_lane *restrict eta = s + p->eta;
-    for (size_t i = p->z; i < p->z + p->out; i++) {
-      const hvi_lane *restrict z = s + plan->z + i, *restrict f = s + plan->f + i;
-      hvi_lane *restrict target = s + plan->target + i, *restrict r = s + plan->r + i;
-      for (int l = 0; l < HVI_LANES; l++) {
-        target->at[l] = z->at[l] - eta->at[l] * f->at[l];
-        r->at[l] = z->at[l] - target->at[l];
+    const hvi_lane *eta = s + p->eta, *z = s + plan->z, *f = s + plan->f;
+    hvi_lane *target = s + plan->target, *r = s + plan->r;
+    for (size_t i = p->z; i < p->z + p->out; i++)
+      for (int l = 0; l < HVI_LANES; l += WIDTH) {
+        const vf from = part(z + i, l), to = from - part(eta, l) * part(f + i, l);
+        store(target[i].at + l, to);
+        store(r[i].at + l, from - to);
       }
-    }
   }
 }
 
@@ -202,7 +197,7 @@ static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
     any |= count > 0.0 ? 1U : 0U;
   }
   if (!any) return;
-  product(&norm2, s + plan->z, 1, s + plan->z, plan->n);
+  product(&norm2, s + plan->z, 1, s + plan->z, plan->n, NULL);
   for (int l = 0; l < HVI_LANES; l++) {
     const double least = hvi_rounding * (1.0 + sqrt(norm2.at[l]));
     const bool matters = size2->at[l] > least * least;
@@ -210,16 +205,19 @@ static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
   }
 }
 
+/* size2 becomes NaN where something is not finite; F is, where z is not. */
 static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   vi any = {0};
-  for (int l = 0; l < HVI_LANES; l += WIDTH) {
-    const vf size2 = part(s + HVI_SLOT_RESIDUAL2, l), still = part(s + HVI_SLOT_STILL, l);
-    vf zero = {0}; /* NaN where something is not finite; F is where z is not */
-    for (size_t i = 0; i < plan->d; i++) zero += 0.0 * part(s + plan->theta + i, l);
-    for (size_t i = 0; i < plan->n; i++) zero += 0.0 * part(s + plan->f + i, l);
-    const vi fine = (size2 <= part(s + HVI_SLOT_BOUND2, l)) & (size2 > plan->tol2) & (zero == 0) &
-                    (still < plan->stall_window);
-    any |= (part(s + HVI_SLOT_ACTIVE, l) != 0) & ~fine;
+  EACH_GROUP {
+    vf size2[GROUP];
+    EACH_OF_IT size2[g] = part(s + HVI_SLOT_RESIDUAL2, m);
+    for (size_t i = 0; i < plan->d; i++) EACH_OF_IT size2[g] += 0.0 * part(s + plan->theta + i, m);
+    for (size_t i = 0; i < plan->n; i++) EACH_OF_IT size2[g] += 0.0 * part(s + plan->f + i, m);
+    EACH_OF_IT {
+      const vi fine = (size2[g] <= part(s + HVI_SLOT_BOUND2, m)) & (size2[g] > plan->tol2) &
+                      (part(s + HVI_SLOT_STILL, m) < plan->stall_window);
+      any |= (part(s + HVI_SLOT_ACTIVE, m) != 0) & ~fine;
+    }
   }
   whole some = 0;
   for (int i = 0; i < (int)WIDTH; i++) some |= any[i];

@@ -14,7 +14,7 @@
 static inline void gram(hvi_lane *M, const hvi_lane *J, size_t k, size_t length, double lambda) {
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j <= i; j++)
-      product(&M[i * k + j], J + i * length, 1, J + j * length, length);
+      product(&M[i * k + j], J + i * length, 1, J + j * length, length, NULL);
     for (int l = 0; l < HVI_LANES; l++) M[i * k + i].at[l] += lambda;
   }
 }
@@ -41,7 +41,7 @@ static inline void ldl_factor(hvi_lane *M, hvi_lane *restrict good, size_t k) {
     }
     for (size_t i = j + 1; i < k && j > 0; i++) {
       hvi_lane sum;
-      product(&sum, M + i * k, 1, row, j);
+      product(&sum, M + i * k, 1, row, j, NULL);
       for (int l = 0; l < HVI_LANES; l++) M[i * k + j].at[l] -= sum.at[l];
     }
   }
@@ -51,14 +51,14 @@ static inline void ldl_factor(hvi_lane *M, hvi_lane *restrict good, size_t k) {
 static inline void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
   for (size_t i = 1; i < k; i++) {
     hvi_lane sum;
-    product(&sum, M + i * k, 1, y, i);
+    product(&sum, M + i * k, 1, y, i, NULL);
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] -= sum.at[l];
   }
   for (size_t i = 0; i < k; i++)
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] *= M[i * k + i].at[l];
   for (size_t i = k - 1; i-- > 0;) {
     hvi_lane sum;
-    product(&sum, M + (i + 1) * k + i, k, y + i + 1, k - 1 - i);
+    product(&sum, M + (i + 1) * k + i, k, y + i + 1, k - 1 - i, NULL);
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] -= sum.at[l];
   }
 }
@@ -72,5 +72,5 @@ static inline void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_play
   ldl_factor(M, good, p->out);
   lane_copy(y, s + plan->r + p->z, p->out);
   ldl_solve(y, M, p->out);
-  for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, y, p->out);
+  for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, y, p->out, NULL);
 }

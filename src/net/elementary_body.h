@@ -14,8 +14,8 @@
  * k is rounded by adding 1.5 * 2^23 or 2^52, which leaves it in the low bits of the sum; ln 2 is
  * split so that k times its high part is exact (Cody and Waite). The polynomials are minimax for the
  * relative error of the function, all below half a unit in the last place: 4.6e-9 and 3.6e-18 for
- * exp, 5.9e-9 and 1.3e-18 for log, 1.1e-8 and 1.2e-17 for R. 2^k is applied in two halves, so that
- * results underflow gradually.
+ * exp, 5.9e-9 and 1.3e-18 for log, 1.1e-8 and 1.2e-17 for R. That of exp is taken by its even and its
+ * odd powers, two chains half as long. 2^k is applied in two halves, so that results underflow gradually.
  *
  * In doubles slopes keep their digits in the tails, where 1 - y^2 would have none left, since
  * Gauss-Newton divides by them. So they are computed beside the value, and kept. Beyond an exponent
@@ -79,9 +79,12 @@ static const float normal_terms[] = {
 
 #endif
 
-#define POLYNOMIAL(x, terms) polynomial(x, terms, sizeof(terms) / sizeof *(terms))
+#define POLYNOMIAL(x, terms) polynomial(x, terms, sizeof(terms) / sizeof *(terms), 1)
 
 static const real half = (real)0.5, fraction_scale = (real)(1LL << FRACTION_BITS);
+
+/* Rounds what it is added to. Its low bits, shifted to where the exponent is, are 2^128. */
+#define ROUND ((real)1.5 * fraction_scale + EXPONENT_BIAS + 128)
 
 /* exp(x - less) = 2^k (1 + p); `less` carries bits of the exponent that x has no room for. Taking off
  * a zero is free, where adding one is not: -0 + 0 is 0. */
@@ -91,10 +94,12 @@ typedef struct power {
 } power;
 
 ALWAYS_INLINE power split(vf x, vf less) {
-  const real round = (real)1.5 * fraction_scale;
-  const vf sum = (x - less) * LOG2_E + round, k = sum - round;
-  const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) - less;
-  return (power){POLYNOMIAL(r, exp_terms) * (r * r) + r, (vu)sum - (vu)splat(round)};
+  enum { TERMS = sizeof exp_terms / sizeof *exp_terms, ODD = TERMS % 2 };
+  const vf sum = (x - less) * LOG2_E + ROUND, k = sum - ROUND;
+  const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) - less, square = r * r;
+  const vf even = polynomial(square, exp_terms + !ODD, TERMS - !ODD, 2);
+  const vf q = polynomial(square, exp_terms + ODD, TERMS - ODD, 2) * r + even;
+  return (power){q * square + r, (vu)sum - (vu)splat(ROUND)};
 }
 
 ALWAYS_INLINE vf power_of_two(vu k) { return (vf)((k + EXPONENT_BIAS) << FRACTION_BITS); }
@@ -107,19 +112,19 @@ ALWAYS_INLINE vf join(power e) {
 
 /* Beyond the bounds the result is zero, or infinite. */
 ALWAYS_INLINE vf exp_of(vf x) {
-  return join(split(at_most(at_least(x, EXP_LEAST), EXP_MOST), (vf){0}));
+  return join(split(at_most(at_least(x, splat(EXP_LEAST)), splat(EXP_MOST)), (vf){0}));
 }
 
 /* exp(x) for LESS_LEAST <= x <= 0, and exp(x) - 1 beside it, which in floats is -1 below that. With
- * WHOLE_TAILS exp(x) for all x <= 0: 2^k is made 2^128 too large, and underflows gradually. */
+ * WHOLE_TAILS exp(x) for all x <= 0: 2^k comes from 2^(k + 128), and underflows gradually. */
 ALWAYS_INLINE vf exp_and_less(vf x, vf *less) {
 #if defined(WHOLE_TAILS)
-  const power e = split(at_least(x, EXP_LEAST), (vf){0});
-  const vf large = power_of_two(e.k + 128), small = large * 0x1p-128;
+  const power e = split(at_least(x, splat(EXP_LEAST)), (vf){0});
+  const vf small = (vf)((e.k + (vu)splat(ROUND)) << FRACTION_BITS) * 0x1p-128;
   *less = e.p * small + (small - 1);
-  return (e.p * large + large) * 0x1p-128;
+  return e.p * small + small;
 #else
-  const power e = split(at_least(x, LESS_LEAST), (vf){0});
+  const power e = split(at_least(x, splat(LESS_LEAST)), (vf){0});
   const vf scale = power_of_two(e.k);
   *less = e.p * scale + (scale - 1);
   return e.p * scale + scale;
@@ -151,7 +156,7 @@ ALWAYS_INLINE vf log_of(vf x) {
 /* Phi(x), and exp(-x^2/2) beside it. The square is taken in two parts, of which the first is exact:
  * far out, its rounding would be all of the error. */
 ALWAYS_INLINE vf normal_of(vf x, vf *bell) {
-  const vf a = at_most(magnitude(x), NORMAL_MOST), high = (vf)((vi)a & ~(whole)LOW_HALF);
+  const vf a = at_most(magnitude(x), splat(NORMAL_MOST)), high = (vf)((vi)a & ~(whole)LOW_HALF);
   *bell = join(split(high * high * -half, (a - high) * (a + high) * half));
   const vf t = (a - NORMAL_MIDDLE) / (a + NORMAL_MIDDLE);
   const vf below = *bell * POLYNOMIAL(t, normal_terms);
@@ -165,11 +170,12 @@ ALWAYS_INLINE vf gelu_and(vf x, vf *slope) {
   return x * phi;
 }
 
+/* What the exponential of a positive x leaves is not taken. */
 ALWAYS_INLINE vf celu_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(at_most(x, 0), &less);
-  *slope = choose(x > 0, splat(1), e);
-  return choose(x > 0, x, less);
+  const vf e = exp_and_less(x, &less);
+  *slope = choose_positive(x, splat(1), e);
+  return choose_positive(x, x, less);
 }
 
 /* softplus is max(x, 0) + log(1 + e): what u = 1 + e rounds away is put back to first order */
@@ -184,16 +190,16 @@ ALWAYS_INLINE vf tanh_and(vf x, vf *slope) {
 
 ALWAYS_INLINE vf sigmoid_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(minus_magnitude(x), &less), q = 1 / (e + 1);
-  *slope = e * (q * q);
-  return choose(x < 0, e * q, q);
+  const vf e = exp_and_less(minus_magnitude(x), &less), q = 1 / (e + 1), low = e * q;
+  *slope = low * q;
+  return choose_positive(x, q, low);
 }
 
 ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
   vf less;
   const vf e = exp_and_less(minus_magnitude(x), &less), u = e + 1, q = 1 / u;
   *slope = choose(x < 0, e * q, q);
-  return at_least(x, 0) + (log_of_positive(u) + (e - (u - 1)) * q);
+  return at_least(x, splat(0)) + (log_of_positive(u) + (e - (u - 1)) * q);
 }
 
 #else
@@ -215,7 +221,7 @@ ALWAYS_INLINE vf sigmoid_and(vf x, vf *slope) {
 ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
   const vf e = exp_of(minus_magnitude(x)), u = e + 1;
   *slope = sigmoid_and(x, slope);
-  return at_least(x, 0) + (log_of_positive(u) + (e - (u - 1)) / u);
+  return at_least(x, splat(0)) + (log_of_positive(u) + (e - (u - 1)) / u);
 }
 
 #endif

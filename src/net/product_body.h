@@ -41,7 +41,7 @@
     }                                                                                              \
   }
 
-DEFINE_ACTIVATION(relu, at_least(x, 0))
+DEFINE_ACTIVATION(relu, at_least(x, splat(0)))
 DEFINE_ACTIVATION(leaky, choose(x < 0, x *(real)0.01, x))
 DEFINE_ACTIVATION(celu, celu_and(x, &s))
 DEFINE_ACTIVATION(sigmoid, sigmoid_and(x, &s))
@@ -63,7 +63,7 @@ DEFINE_PULL(pull_relu, choose(y > 0, u, (vf){0}))
 DEFINE_PULL(pull_leaky, choose(y > 0, u, u *(real)0.01))
 DEFINE_PULL(pull_slope, (u * y))
 #if !defined(NET_DOUBLE)
-DEFINE_PULL(pull_celu, (at_most(y, 0) + 1) * u)
+DEFINE_PULL(pull_celu, (at_most(y, splat(0)) + 1) * u)
 DEFINE_PULL(pull_tanh, (1 - y * y) * u)
 DEFINE_PULL(pull_sigmoid, (1 - y) * y * u)
 #endif

@@ -119,20 +119,29 @@ ALWAYS_INLINE void store_part(real *x, vf v, size_t count) { memcpy(x, &v, count
 /* Lanes of x where the mask (a comparison's result: all bits or none) is set, else of y. */
 ALWAYS_INLINE vf choose(vi mask, vf x, vf y) { return (vf)((mask & (vi)x) | (~mask & (vi)y)); }
 
+/* Lanes of a where x is positive, else of b. */
+ALWAYS_INLINE vf choose_positive(vf x, vf a, vf b) {
+#if defined(__AVX512F__) && defined(NET_DOUBLE)
+  return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, (vf){0}, _CMP_GT_OQ), b, a);
+#else
+  return choose(x > 0, a, b);
+#endif
+}
+
 ALWAYS_INLINE vf magnitude(vf x) { return (vf)((vi)x & ~SIGN_BIT); }
 ALWAYS_INLINE vf minus_magnitude(vf x) { return (vf)((vi)x | SIGN_BIT); }
 
 /* A NaN in x stays: maximum and minimum of the hardware give their second operand then. */
 #if defined(__x86_64__)
 
-ALWAYS_INLINE vf at_least(vf x, real low) { return MM(max)(splat(low), x); }
-ALWAYS_INLINE vf at_most(vf x, real high) { return MM(min)(splat(high), x); }
+ALWAYS_INLINE vf at_least(vf x, vf low) { return MM(max)(low, x); }
+ALWAYS_INLINE vf at_most(vf x, vf high) { return MM(min)(high, x); }
 ALWAYS_INLINE vf root(vf x) { return MM(sqrt)(x); }
 
 #else
 
-ALWAYS_INLINE vf at_least(vf x, real low) { return choose(x < low, splat(low), x); }
-ALWAYS_INLINE vf at_most(vf x, real high) { return choose(x > high, splat(high), x); }
+ALWAYS_INLINE vf at_least(vf x, vf low) { return choose(x < low, low, x); }
+ALWAYS_INLINE vf at_most(vf x, vf high) { return choose(x > high, high, x); }
 
 ALWAYS_INLINE vf root(vf x) {
   for (size_t i = 0; i < WIDTH; i++) x[i] = (real)sqrt(x[i]);
@@ -179,9 +188,10 @@ ALWAYS_INLINE void store_some(real *x, vf v, size_t count) {
     }                                                                                              \
   }
 
-/* c[0] x^(n-1) + .. + c[n-1]; the coefficients are constants where this is inlined */
-ALWAYS_INLINE vf polynomial(vf x, const real *c, size_t n) {
+/* c[0] x^k + c[step] x^(k-1) + .. to the end of c[n]; the coefficients are constants where this is
+ * inlined */
+ALWAYS_INLINE vf polynomial(vf x, const real *c, size_t n, size_t step) {
   vf q = splat(c[0]);
-  UNROLL for (size_t i = 1; i < n; i++) q = q * x + c[i];
+  UNROLL for (size_t i = step; i < n; i += step) q = q * x + c[i];
   return q;
 }
