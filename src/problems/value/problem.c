@@ -47,10 +47,26 @@ static double lambda_of(const hvi_value *v, const hvi_value_sample *s) {
   return lambda > 0.0 ? lambda / (1.0 + (1.0 - lambda) * v->spec.lambda_decay * t) : 0.0;
 }
 
+/* Whether the successor of row i of a draw is the state of row i + 1. */
+static bool goes_on(const hvi_value *v, const hvi_value_sample *s, size_t i) {
+  return i + 1 < v->spec.batch && s->row[i + 1] == s->row[i] + 1 &&
+         hvi_value_follows(v, s->row[i + 1]);
+}
+
 /* Whether targets look from row i of a draw to row i + 1. */
 static bool looks_on(const hvi_value *v, const hvi_value_sample *s, size_t i) {
-  return v->spec.lambda > 0.0 && i + 1 < v->spec.batch - v->spec.replay &&
-         s->row[i + 1] == s->row[i] + 1 && hvi_value_follows(v, s->row[i + 1]);
+  return v->spec.lambda > 0.0 && i + 1 < v->spec.batch - v->spec.replay && goes_on(v, s, i);
+}
+
+/* V(s') of a draw: of most rows it is z of the next one. Those of the others are packed, and taken
+ * apart from the end. */
+static void find_successors(const hvi_value *v, const hvi_value_sample *s, const double *theta,
+                            const double *z, double *y) {
+  size_t ends = 0;
+  for (size_t i = 0; i < v->spec.batch; i++)
+    if (!goes_on(v, s, i)) s->end[ends++] = s->row[i];
+  hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->end, ends, y);
+  for (size_t i = v->spec.batch; i-- > 0;) y[i] = goes_on(v, s, i) ? z[i + 1] : y[--ends];
 }
 
 /* Targets from the values of the successors, in place. */
@@ -77,7 +93,7 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   if (v->returns) {
     for (size_t i = 0; i < n; i++) f[i] = v->returns[s->row[i]];
   } else {
-    hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->row, n, f);
+    find_successors(v, s, theta, z, f);
     look_ahead(v, s, f);
   }
   for (size_t i = 0; i < n; i++) f[i] = share * (z[i] - f[i]);

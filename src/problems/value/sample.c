@@ -92,6 +92,7 @@ void hvi_value_find_rarest(const hvi_value *v, hvi_value_rare *r, size_t rows, s
 static size_t lay_out(const hvi_value *v, hvi_value_sample *s, double *base) {
   hvi_arena arena = {.base = base, .size = SIZE_MAX};
   s->row = (size_t *)(void *)hvi_arena_take(&arena, v->spec.batch);
+  s->end = (size_t *)(void *)hvi_arena_take(&arena, v->spec.batch);
   s->x = (float *)(void *)hvi_arena_take(&arena, (v->rows * v->obs + 1) / 2);
   s->scratch = (float *)(void *)hvi_arena_take(&arena, (hvi_value_scratch(v) + 1) / 2);
   if (v->spec.replay_rare > 0.0) hvi_value_place_rare(v, &s->rare, MOST_RARE, &arena);

@@ -37,6 +37,7 @@ typedef struct hvi_value_sample {
   hvi_mlp_batch batch; /* comes first: what the model is bound to */
   size_t draws;        /* so far */
   size_t *row;         /* [N] rows of the data */
+  size_t *end;         /* [N] those whose successor is not the next row's state */
   float *x;            /* [rows][obs] their states, then those of a batch of the buffer, scaled */
   float *scratch;      /* for evaluating successors */
   hvi_value_rare rare; /* for replay */
