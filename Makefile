@@ -119,7 +119,7 @@ page-check: all ## OUT/index.html (out/, made quickly if it is not there) in hea
 gpu-check: ## the module for GPUs on this machine's, against double precision; log in docs/results/gpu/
 	$(say) 'the GPU against double precision'
 	$(configure) $(BUILD) -DHVI_GPU=ON
-	$(compile) $(BUILD) -j$(JOBS) --target hvi hvi_gpu_check
+	$(compile) $(BUILD) -j$(JOBS) --target hvi hvi_gpu_check hvi_gpu_racecheck
 	scripts/gpu-check.sh $(BUILD) docs/results/gpu/check.txt
 
 deb: ## Debian packages of library, headers, program and modules (build-deb/packages/)
@@ -135,7 +135,7 @@ bundle: ## one tarball that runs without an installation (build-bundle/); GPU_CH
 	$(say) 'a bundle'
 	scripts/install-dependencies.sh xz-utils
 	env -u CFLAGS -u CXXFLAGS -u LDFLAGS $(configure) build-bundle -DCMAKE_INSTALL_LIBDIR=lib -DHVI_TESTS=OFF
-	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle man $(if $(GPU_CHECK),hvi_gpu_check_bundle)
+	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle man $(if $(GPU_CHECK),hvi_gpu_check_bundle hvi_gpu_racecheck)
 	GPU_CHECK=$(GPU_CHECK) scripts/bundle.sh build-bundle
 
 wheel: ## the Python package with library and program, tried in a clean virtual environment (python/dist/)

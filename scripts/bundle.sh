@@ -2,7 +2,7 @@
 # One tarball that runs without an installation: the program, its modules, data, and every shared library
 # that they need but glibc's. The build folder has the targets hvi, man and hvi_bundle.
 # Usage: bundle.sh BUILD [FOLDER]     writes FOLDER/hvi-VERSION-x86_64.tar.xz, in BUILD without FOLDER
-# The environment: GPU_CHECK=1 for hvi-gpu-check too (target hvi_gpu_check_bundle), XZ_OPT for xz (-6 -T2), SOURCE_DATE_EPOCH for the files' times (the last commit's).
+# The environment: GPU_CHECK=1 for hvi-gpu-check too (targets hvi_gpu_check_bundle and hvi_gpu_racecheck), XZ_OPT for xz (-6 -T2), SOURCE_DATE_EPOCH for the files' times (the last commit's).
 set -euo pipefail
 newest_glibc=2.36 # of Debian 12: what a bundle may ask for
 glibc='^(ld-linux-x86-64|lib(c|m|mvec|dl|rt|pthread|util|resolv|anl|nsl|BrokenLocale|thread_db))\.so\.[0-9]+$'
@@ -37,6 +37,8 @@ if [[ ${GPU_CHECK-} ]]; then
   [[ -x $build/bundle/hvi-gpu-check ]] || fail "'$build' lacks hvi-gpu-check: cmake --build '$build' --target hvi_gpu_check_bundle"
   cp "$build/bundle/hvi-gpu-check" "$source/scripts/gpu-check.sh" "$top/bin/"
   strip "$top/bin/hvi-gpu-check"
+  mkdir -p "$top/lib/hvi/racecheck"
+  strip -o "$top/lib/hvi/racecheck/libhvi_gpu.so" "$build/racecheck/libhvi_gpu.so"
 fi
 strip "$top/bin/hvi"
 module=$(find "$top" -name libhvi_mujoco.so)

@@ -7,10 +7,8 @@
  *   back       D_l-1 [n][in]   = D_l W_l          (from the second layer on)
  *   gradient   G_l   [out][in] = D_l' A_{l-1}
  *
- * of each network: one strided and batched product for all of them. cuBLAS counts in columns, so that
- * a row-major C = A B is its C' = B' A'. Nothing else is computed: no bias, no activation, no update.
- * All products of a step are one graph. Operands are random: with zeros a device draws less power and runs
- * faster.
+ * of each network: one strided and batched product for all of them, and one graph for a step. cuBLAS counts in
+ * columns, so that a row-major C = A B is its C' = B' A'. Operands are random: with zeros a device runs faster.
  */
 #include "gpu/host.cuh"
 

@@ -14,9 +14,8 @@
  *
  * Where the device has too little memory for all, members take turns. Whoever is not in the midst of a
  * descent can be put aside: its optimizer's state is kept here, its network there is freed, and both are
- * back before its next job. So a member waits only for descents that are under way, which hold what they
- * need to end; while one at the head of the queue waits for them nobody else begins. What one member
- * cannot do alone on the device is the device's failure. A number's bits do not depend on any of this.
+ * back before its next job. So a member waits only for descents that are under way; while one at the head
+ * of the queue waits for them nobody else begins. What one member cannot do alone is the device's failure.
  */
 #include "gpu/gang.h"
 
@@ -485,8 +484,7 @@ hvi_status hvi_gang_note(hvi_gang *g, hvi_status status, const hvi_error *err) {
 void hvi_gang_seconds(hvi_gang *g, double *busy, double *idle) {
   pthread_mutex_lock(&g->lock);
   count_seconds(g);
-  *busy = g->busy;
-  *idle = g->idle;
+  *busy = g->busy, *idle = g->idle;
   pthread_mutex_unlock(&g->lock);
 }
 
@@ -507,8 +505,7 @@ hvi_status hvi_member_new(hvi_member **member, hvi_gang *g, const hvi_net *net, 
   *member = NULL;
   hvi_member *m = hvi_alloc(1, sizeof *m);
   if (!m) return hvi_error_memory(err, "a network on a device");
-  m->gang = g;
-  m->dim = net->dim;
+  m->gang = g, m->dim = net->dim;
   m->shape = (hvi_device_shape){
       .layer_count = net->layer_count, .width = {net->in}, .activation = net->layers[0].activation};
   for (size_t l = 0; l < net->layer_count; l++) m->shape.width[l + 1] = net->layers[l].out;
@@ -567,8 +564,7 @@ static void fill(double *x, size_t n, const float *from) {
 
 float *hvi_member_inputs(hvi_member *m, hvi_device_rows whose, size_t rows, size_t *row) {
   *row = hvi_device_padded(m->shape.width[0]);
-  m->wanted = rows;
-  m->whose = whose;
+  m->wanted = rows, m->whose = whose;
   if (!has_room(m, whose, rows) && ask(m, make_room, NULL)) return NULL;
   return whose && m->inputs[whose].rows == rows ? NULL : m->inputs[whose].x;
 }
@@ -594,10 +590,8 @@ static bool compute(hvi_member *m, hvi_device_kind kind, const double *theta,
   lay_out(m, in->rows);
   const bool changed = pack(m, m->theta, theta);
   m->kind = kind;
-  m->job.rows = in->rows;
-  m->job.whose = in->whose;
-  m->job.x = m->inputs[in->whose].x;
-  m->job.y = m->y;
+  m->job.rows = in->rows, m->job.whose = in->whose;
+  m->job.x = m->inputs[in->whose].x, m->job.y = m->y;
   m->job.theta = changed ? m->theta : NULL;
   m->job.result = m->vector;
   const bool done = ask(m, NULL, NULL) == HVI_OK;
@@ -635,8 +629,7 @@ void hvi_member_descend(hvi_member *m, double *theta, const hvi_inputs *in, hvi_
   fill(y, in->rows, done ? m->y : NULL);
   if (!done) return;
   d->steps = m->job.descent.steps;
-  d->loss = m->job.descent.loss;
-  d->least = m->job.descent.least;
+  d->loss = m->job.descent.loss, d->least = m->job.descent.least;
   if (d->steps == 0) return; /* theta stays what it is, also beyond the digits of floats */
   unpack(m, theta, m->vector);
   float *reached = m->vector;

@@ -75,10 +75,9 @@ enum pass_kind {
   FOR_PUSH     /* values and tangents */
 };
 
-/* Where values are numbers, layers.cu: H_l for all hidden layers; tangents; D_l and the parts' sums of
- * gradients, from D of the last hidden layer. */
+/* Where values are numbers, layers.cu: H_l for all hidden layers, and tangents in a product J v; D_l and the
+ * parts' sums of gradients, from D of the last hidden layer. */
 void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind);
-void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
 /* transfer.cu: what new jobs bring; what finished ones leave, and where all descents stand. */
@@ -99,11 +98,17 @@ void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kin
 static inline bool hvi_gpu_at_once(const launch *l) {
   return l->form == HVI_GPU_HALVES && l->most_parts == 1;
 }
-cudaError_t hvi_gpu_allow_passes(void);
-cudaError_t hvi_gpu_allow_gradients(void);
 
 /* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
+cudaError_t hvi_gpu_allow_passes(void);
+cudaError_t hvi_gpu_allow_gradients(void);
 cudaError_t hvi_gpu_allow_memory(void);
+template <class... KERNELS> cudaError_t allow_bytes(int bytes, KERNELS... kernels) {
+  cudaError_t e = cudaSuccess;
+  for (const void *k : {(const void *)kernels...})
+    if (!e) e = cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  return e;
+}
 
 /* Whether a pass of this kind concerns a job. */
 __device__ inline bool concerns(const gpu_job &j, pass_kind kind) {

@@ -336,7 +336,5 @@ void hvi_gpu_gradients(const launch *l, const hvi_device_shape *s, pass_kind kin
 }
 
 cudaError_t hvi_gpu_allow_gradients(void) {
-  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  const cudaError_t e = cudaFuncSetAttribute(gradients_of_parts<true>, what, sizeof(memory));
-  return e ? e : cudaFuncSetAttribute(gradients_of_parts<false>, what, sizeof(memory));
+  return allow_bytes(sizeof(memory), gradients_of_parts<true>, gradients_of_parts<false>);
 }

@@ -73,6 +73,16 @@ __device__ inline void meet(int name, int threads) {
   ON_HOPPER("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
 
+/* A warp arrives once, when all of its lanes are through. Racecheck knows the order that a barrier makes for those
+ * that arrive themselves alone: in a build for it each of the 32 lanes does. */
+#ifndef OF_WARP
+#define OF_WARP 1
+#endif
+__device__ inline void warp_arrives(unsigned barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 < OF_WARP) barrier_arrive(barrier);
+}
+
 /* Barriers of stages of shared memory that are filled and used in turn; one side's view of them, in which `at`
  * counts what has been through, on both sides alike. */
 template <int STAGES> struct ring_barriers {
@@ -80,7 +90,7 @@ template <int STAGES> struct ring_barriers {
   __device__ void init(int warps) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared_at(&full[i]), 1);
-      barrier_init(shared_at(&empty[i]), warps);
+      barrier_init(shared_at(&empty[i]), warps * OF_WARP);
     }
   }
 };
@@ -103,10 +113,7 @@ template <int STAGES> struct ring_side {
     return which;
   }
   /* This warp is done with it, all of its lanes. */
-  __device__ void release(int which) const {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&barriers.empty[which]));
-  }
+  __device__ void release(int which) const { warp_arrives(shared_at(&barriers.empty[which])); }
 };
 
 /* A group of four warps gives up registers, or takes what others have given up: then it has COUNT. */

@@ -121,16 +121,10 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   for (int k = 1; k < (int)s->layer_count; k++) {
     const dim3 grid(tiles_of(l->most_rows) * tiles_of(s->width[k]), l->count);
-    forward_tile<<<grid, THREADS, of_layer::SHARED, l->stream>>>(
-        l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
-  }
-}
-
-void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s) {
-  for (int k = 1; k < (int)s->layer_count; k++) {
-    const dim3 grid(tiles_of(l->most_rows) * tiles_of(s->width[k]), l->count);
-    tangent_tile<<<grid, THREADS, of_layer::SHARED, l->stream>>>(l->jobs,
-                                                                 layer_of(s, HVI_GPU_NUMBERS, k));
+    const layer y = layer_of(s, HVI_GPU_NUMBERS, k);
+    forward_tile<<<grid, THREADS, of_layer::SHARED, l->stream>>>(l->jobs, y, kind);
+    if (kind != FOR_PUSH) continue;
+    tangent_tile<<<grid, THREADS, of_layer::SHARED, l->stream>>>(l->jobs, y);
   }
 }
 
@@ -145,8 +139,5 @@ void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind
 }
 
 cudaError_t hvi_gpu_allow_memory(void) {
-  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  cudaError_t e = cudaFuncSetAttribute(forward_tile, what, of_layer::SHARED);
-  if (!e) e = cudaFuncSetAttribute(tangent_tile, what, of_layer::SHARED);
-  return e ? e : cudaFuncSetAttribute(backward_tile, what, of_layer::SHARED);
+  return allow_bytes(of_layer::SHARED, forward_tile, tangent_tile, backward_tile);
 }

@@ -134,33 +134,28 @@ static void free_net(hvi_device_net *n) {
   delete n;
 }
 
-static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
-                          hvi_error *err) {
-  const size_t numbers = hvi_device_numbers(shape);
+static hvi_status allocate_net(hvi_device_net *n, hvi_error *err) {
+  const size_t numbers = hvi_device_numbers(&n->shape);
   const size_t bytes = 3 * numbers * sizeof(float) + sizeof(progress) + sizeof(magnitudes);
   const double powers[2] = {1.0, 1.0};
-  *net = NULL;
+  GPU_TRY(cudaMalloc(&n->numbers, bytes), "a network");
+  GPU_TRY(cudaMemset(n->numbers, 0, bytes), "a network");
+  n->state = (progress *)(void *)(n->numbers + 3 * numbers);
+  n->tops = (magnitudes *)(void *)(n->state + 1);
+  GPU_TRY(cudaMemcpy(n->state->power, powers, sizeof powers, cudaMemcpyDefault), "a network");
+  if (form_of(n->device, &n->shape) == HVI_GPU_NUMBERS) return HVI_OK;
+  const size_t room = hvi_gpu_weight_halves(&n->shape, n->shape.layer_count - 1);
+  GPU_TRY(cudaMalloc(&n->weight_halves, room), "a network");
+  return hvi_gpu_check(cudaMemset(n->weight_halves, 0, room), "a network", err);
+}
+
+static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
+                          hvi_error *err) {
   hvi_device_net *n = new hvi_device_net();
-  n->device = d;
-  n->shape = *shape;
-  hvi_status status = hvi_gpu_check(cudaMalloc(&n->numbers, bytes), "a network", err);
-  if (!status) {
-    n->state = (progress *)(void *)(n->numbers + 3 * numbers);
-    n->tops = (magnitudes *)(void *)(n->state + 1);
-    status = hvi_gpu_check(cudaMemset(n->numbers, 0, bytes), "a network", err);
-  }
-  if (!status && form_of(d, shape) == HVI_GPU_HALVES) {
-    const size_t room = hvi_gpu_weight_halves(shape, shape->layer_count - 1);
-    status = hvi_gpu_check(cudaMalloc(&n->weight_halves, room), "a network", err);
-    if (!status) status = hvi_gpu_check(cudaMemset(n->weight_halves, 0, room), "a network", err);
-  }
-  if (!status)
-    status = hvi_gpu_check(cudaMemcpy(n->state->power, powers, sizeof powers, cudaMemcpyDefault),
-                           "a network", err);
-  if (status)
-    free_net(n);
-  else
-    *net = n;
+  n->device = d, n->shape = *shape;
+  const hvi_status status = allocate_net(n, err);
+  if (status) free_net(n);
+  *net = status ? NULL : n;
   return status;
 }
 
@@ -188,11 +183,13 @@ static void *host_alloc(size_t bytes) {
 
 static void host_free(void *p) { cudaFreeHost(p); }
 
-/* Other room, without what was there. */
-template <class T> static hvi_status renew(T **p, size_t count, const char *what, hvi_error *err) {
-  cudaFree(*p);
+/* Other room, without what was there; PINNED: of the host's memory. */
+template <bool PINNED = false, class T>
+static hvi_status renew(T **p, size_t count, const char *what, hvi_error *err) {
+  PINNED ? cudaFreeHost(*p) : cudaFree(*p);
   *p = NULL;
-  return hvi_gpu_check(cudaMalloc(p, count * sizeof(T)), what, err);
+  const size_t bytes = count * sizeof(T);
+  return hvi_gpu_check(PINNED ? cudaMallocHost(p, bytes) : cudaMalloc(p, bytes), what, err);
 }
 
 /* Room for so many rows; for an even number, so that what follows them begins where copies can. */
@@ -278,14 +275,10 @@ static hvi_status grow_table(hvi_device *d, size_t count, hvi_error *err) {
   if (count <= d->room) return HVI_OK;
   const size_t room = count > 128 ? 2 * count : 128;
   forget_chunks(d); /* they know the table's place */
-  cudaFreeHost(d->jobs_host);
-  cudaFreeHost(d->states);
-  d->jobs_host = NULL;
-  d->states = NULL;
   d->room = 0;
   HVI_TRY(renew(&d->jobs, room, "a table of jobs", err));
-  GPU_TRY(cudaMallocHost(&d->jobs_host, room * sizeof *d->jobs), "a table of jobs");
-  GPU_TRY(cudaMallocHost(&d->states, room * sizeof *d->states), "a table of jobs");
+  HVI_TRY(renew<true>(&d->jobs_host, room, "a table of jobs", err));
+  HVI_TRY(renew<true>(&d->states, room, "a table of jobs", err));
   d->room = room;
   return HVI_OK;
 }
@@ -427,7 +420,6 @@ static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *
     put_gradient(s, l, FOR_PULL);
   } else {
     hvi_gpu_forward(l, s, FOR_PUSH);
-    hvi_gpu_tangents(l, s);
     hvi_gpu_outputs(l, s, FOR_PUSH);
   }
   hvi_gpu_take(l, s, NULL, false);

@@ -74,11 +74,9 @@ __device__ inline bool has_loss(pass_kind kind) { return kind == FOR_STEP || kin
 
 /* The rows of this block, 64 at a time, for the thread that brings them. */
 struct walk {
-  int unit;
-  const gpu_job *job; /* NULL: there are none yet, or no more */
-  int row, end;
+  const gpu_job *job = NULL; /* there are none yet, or no more */
+  int unit = (int)blockIdx.x - (int)gridDim.x, row = 0, end = 0;
 
-  __device__ walk() : unit((int)blockIdx.x - (int)gridDim.x), job(NULL), row(0), end(0) {}
   __device__ bool next(const pass_work &work) {
     if (job && (row += BLOCK) < end) return true;
     for (unit += gridDim.x; unit < work.all; unit += gridDim.x) {
@@ -390,8 +388,7 @@ put_head_slopes(char *to, const float (&c)[NUMBERS], const place &p, const of_co
 /* The warps of a group add their sums of the head, 0 + (1 + (2 + 3)), and the first of them leaves them. */
 __device__ inline void leave_head(memory &m, const float (&head)[4], float *to, int count) {
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const int q =
-      (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2; /* pairs of columns before its own */
+  const int q = (lane & 16) / 2 + (lane & 8) / 2 + (lane & 4) / 2; /* pairs of columns before */
   float x[4], *between = m.head[group] + 4 * lane;
 #pragma unroll
   for (int i = 0; i < 4; i++) x[i] = head[i];
@@ -433,8 +430,7 @@ template <bool FAST> struct worker {
   /* The products of these rows are there. */
   __device__ void end_products() const {
     if (leads) wait_copies_read();
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared_at(&m.multiplied));
+    warp_arrives(shared_at(&m.multiplied));
   }
 
   /* Blocks of its own columns between a buffer and `x`. */
@@ -625,7 +621,7 @@ __global__ void __launch_bounds__(THREADS, 1) pass_rows(const __grid_constant__ 
   if (threadIdx.x == 0) {
     m.ring.init(WORKERS / 32);
     barrier_init(shared_at(&m.rows), 1);
-    barrier_init(shared_at(&m.multiplied), WORKERS / 32);
+    barrier_init(shared_at(&m.multiplied), WORKERS / 32 * OF_WARP);
     barrier_init(shared_at(&m.values), GROUPS);
     fence_barriers();
   }
@@ -659,7 +655,5 @@ void hvi_gpu_pass(const launch *l, const hvi_device_shape *s, pass_kind kind) {
 }
 
 cudaError_t hvi_gpu_allow_passes(void) {
-  const auto what = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  const cudaError_t e = cudaFuncSetAttribute(pass_rows<true>, what, sizeof(memory));
-  return e ? e : cudaFuncSetAttribute(pass_rows<false>, what, sizeof(memory));
+  return allow_bytes(sizeof(memory), pass_rows<true>, pass_rows<false>);
 }

@@ -8,12 +8,11 @@
  *   slopes     D W      A = D by rows,       B = W by columns    k: outputs
  *   gradients  D'H      A = D by columns,    B = H by columns    k: examples
  *
- * are one function. They go through the product in slabs along k, several of them on their way to shared
- * memory while one is multiplied. What lies beyond the matrices is zero.
+ * are one function. Operands go through it in slabs along k, several on their way to shared memory while one is
+ * multiplied. What lies beyond the matrices is zero.
  *
- * A block's threads are GROUPS groups, each of which takes its share of k of every slab; a thread of a group
- * has TM by TN numbers of the tile. At the end the groups' sums are added in order. So a number's sum is cut
- * up in the same way wherever it stands in a tile.
+ * A block's threads are GROUPS groups, each of which takes its share of k of every slab; a thread has TM by TN
+ * numbers. At the end the groups' sums are added in order: all numbers' sums are cut up in the same way.
  */
 #pragma once
 

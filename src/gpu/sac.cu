@@ -9,10 +9,9 @@
  *
  * An update of one trainer is half a billion operations in a row of products, each of which is small:
  * what counts is how long one takes, not how many fit. So a product is cut into tiles of 32 by 32, 128 of
- * them for both critics at 256 by 256: about one for each processor. All of k is asked for at once (up
- * to four slabs of 64). A block's 256 threads are four groups; each takes a quarter of every slab, a
- * thread 4 by 4 numbers of the tile. The groups' sums are added in order. Everything is single precision
- * on the plain units: the arithmetic is 9 us of an H200 for a trainer, less than the waiting.
+ * them for both critics at 256 by 256: about one for each processor. All of k is asked for at once, up to
+ * four slabs of 64. Everything is single precision on the plain units: the arithmetic is 9 us of an H200 for
+ * a trainer, less than the waiting.
  *
  * No sum depends on the other trainers, and none on the order of blocks: the same bits always.
  *
@@ -28,9 +27,8 @@
  *   alpha    2  values of the moved actor in s          1  head, and Adam on log alpha by the last block
  *
  * That is 8 for critics, 19 with a step of the actor, 10 more with each further one: the head for alpha
- * and that of the next step are one launch. A copy before them brings batch, noise and Adam's rates; one
- * behind them takes back q, y, log-probabilities, alpha and the actor. The host acts with the actor on the
- * CPU: that copy of 0.3 MB in the same graph is cheaper than a launch for each action.
+ * and that of the next step are one launch. The host acts with the actor on the CPU: a copy of 0.3 MB in the
+ * same graph is cheaper than a launch for each action.
  */
 #include "gpu/host.cuh"
 
@@ -394,11 +392,5 @@ void hvi_gpu_sac_put(const sac_launch *l, bool actor_too) {
 }
 
 cudaError_t hvi_gpu_sac_allow_memory(void) {
-  const void *const kernels[] = {(const void *)values_kernel, (const void *)slopes_kernel,
-                                 (const void *)learn_kernel};
-  cudaError_t e = cudaSuccess;
-  for (const void *k : kernels)
-    if (e == cudaSuccess)
-      e = cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, SAC_SHARED);
-  return e;
+  return allow_bytes(SAC_SHARED, values_kernel, slopes_kernel, learn_kernel);
 }

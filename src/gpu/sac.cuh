@@ -5,17 +5,9 @@
 
 #include <cuda_runtime.h>
 
-enum {
-  SAC_ACTOR,
-  SAC_CRITIC,
-  SAC_SLOW = 3,
-  SAC_NETS = 5
-}; /* critics and slow copies are two each */
-enum { SAC_LAYERS = HVI_DEVICE_SAC_HIDDEN + 1 };
-enum {
-  SAC_TILE = 32,
-  SAC_WARPS = 4 /* rows of a block where a warp has a row */
-};
+/* Critics and slow copies are two each; a block has so many rows where a warp has a row. */
+enum { SAC_ACTOR, SAC_CRITIC, SAC_SLOW = 3, SAC_NETS = 5 };
+enum { SAC_LAYERS = HVI_DEVICE_SAC_HIDDEN + 1, SAC_TILE = 32, SAC_WARPS = 4 };
 
 static __host__ __device__ inline int sac_tiles(int n) { return (n + SAC_TILE - 1) / SAC_TILE; }
 /* Rates of Adam, two numbers each: of the critics, then of each step of the actor and of alpha. */
@@ -35,8 +27,7 @@ struct sac_plan {
   int actor_blocks, critic_blocks;
   float scale, shift, gamma, tau, target_entropy;
   sac_layer actor[SAC_LAYERS], critic[SAC_LAYERS];
-  size_t actor_numbers,
-      critic_numbers; /* a network is as many parameters, and moments behind them */
+  size_t actor_numbers, critic_numbers; /* parameters, behind which are their moments */
   size_t x, next, reward, future, rates, noise, inputs_end;
   size_t q, y, loss, log_prob, temperature; /* [2][batch], [batch] ..; log alpha, moments, alpha */
   size_t theta[SAC_NETS], values[SAC_NETS], slopes[SAC_SLOW];

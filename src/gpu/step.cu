@@ -205,10 +205,6 @@ __global__ void __launch_bounds__(THREADS)
           scale_of(j.tops->x));
 }
 
-static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
-  return dim3((unsigned)hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS), l->count);
-}
-
 static layer head_of(const launch *l, const hvi_device_shape *s) {
   return layer_of(s, l->form, (int)s->layer_count);
 }
@@ -218,7 +214,8 @@ void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const size_t inputs = hvi_gpu_padded(l->most_rows, BLOCK) * hvi_gpu_padded(lead, BLOCK);
   const size_t most = numbers > inputs ? numbers : inputs;
   const dim3 grid((unsigned)hvi_gpu_tiles(most, 4 * THREADS), l->count);
-  begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
+  begin_job<<<dim3((unsigned)hvi_gpu_tiles(numbers, 4 * THREADS), l->count), THREADS, 0,
+              l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
   if (l->form == HVI_GPU_NUMBERS) return;
   survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead);
   split_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, chain_of(s));

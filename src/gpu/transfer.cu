@@ -3,8 +3,7 @@
  *
  * A job's arrays lie in memory of the host that the device can reach, and it goes there itself: one
  * launch brings what all new jobs have, one takes away what all finished ones leave. A copy for each
- * array would cost the host some microseconds, several times for each job, one after the other; a
- * descent of one step takes the device less than that.
+ * array would cost the host some microseconds, more than a descent of one step takes the device.
  *
  * Sixteen bytes are on their way for each thread at a time, and SPREAD blocks of threads for each job:
  * enough to fill the bus with one job.
