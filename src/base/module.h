@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 /* Raised when this struct or a table of functions behind it changes. */
-enum { HVI_MODULE_ABI = 4 };
+enum { HVI_MODULE_ABI = 5 };
 
 /* What a module exports, under the name hvi_module_table, and nothing else. */
 typedef struct hvi_module {

@@ -110,13 +110,13 @@ typedef struct hvi_device_descent {
   double loss, least; /* where it stands; the least on the way, the start not included */
 } hvi_device_descent;
 
-/* Whose a job's rows are: its own, or those that every job of its network with that name has. The latter a
- * device may still have, and need not read again. */
+/* A job's own rows, or those that every job of its network with that name has: a device may still have them. */
 typedef enum hvi_device_rows {
   HVI_DEVICE_OWN,
   HVI_DEVICE_STATES,
   HVI_DEVICE_SUCCESSORS,
-  HVI_DEVICE_ROWS /* their number */
+  HVI_DEVICE_ENDS, /* successors that are no states */
+  HVI_DEVICE_ROWS  /* their number */
 } hvi_device_rows;
 
 typedef struct hvi_device_job {

@@ -200,6 +200,22 @@ static void two_views_of_the_same_runs(void **state) {
   assert_string_equal(about[0], about[1]);
 }
 
+/* A method whose grid is one rate is not tuned: it has that of another one. */
+static bool is_among(const hvi_part *p, const hvi_arm *c, double rate) {
+  const size_t count = c->rate_count ? c->rate_count : p->value->rate_count;
+  const double *rates = c->rate_count ? c->rates : p->value->rates;
+  for (size_t k = 0; k < count; k++)
+    if (rates[k] == rate) return true;
+  return count == 0; /* a method that takes over the rate of another experiment */
+}
+
+static bool is_among_others(const hvi_study *s, double rate) {
+  for (const hvi_part *p = s->parts; p < s->parts + s->part_count; p++)
+    for (size_t m = 0; p->value && m < p->method_count; m++)
+      if (p->methods[m].rate_count > 1 && is_among(p, &p->methods[m], rate)) return true;
+  return false;
+}
+
 static void check_rates(hvi_study *s, hvi_part *p) {
   const uint64_t first = p->value->tune_first, last = first + p->value->tune_seeds - 1;
   assert_true(last < p->seed ||
@@ -210,10 +226,7 @@ static void check_rates(hvi_study *s, hvi_part *p) {
       hvi_settings settings = settings_at(s, m, e);
       const char *key;
       const double rate = *hvi_arm_rate(&settings, &key);
-      const size_t count = c->rate_count ? c->rate_count : p->value->rate_count;
-      const double *rates = c->rate_count ? c->rates : p->value->rates;
-      bool among = count == 0; /* a method that takes over the rate of another experiment */
-      for (size_t k = 0; k < count; k++) among = among || rates[k] == rate;
+      const bool among = is_among(p, c, rate) || (c->rate_count == 1 && is_among_others(s, rate));
       if (!among) fail_msg("%s, %s: %s is not of its grid", s->id, c->label, key);
     }
 }

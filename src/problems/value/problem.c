@@ -62,10 +62,11 @@ static bool looks_on(const hvi_value *v, const hvi_value_sample *s, size_t i) {
  * apart from the end. */
 static void find_successors(const hvi_value *v, const hvi_value_sample *s, const double *theta,
                             const double *z, double *y) {
+  const hvi_device_rows whose = v->spec.draw == HVI_VALUE_ALL ? HVI_DEVICE_ENDS : HVI_DEVICE_OWN;
   size_t ends = 0;
   for (size_t i = 0; i < v->spec.batch; i++)
     if (!goes_on(v, s, i)) s->end[ends++] = s->row[i];
-  hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->end, ends, y);
+  hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->end, ends, whose, y);
   for (size_t i = v->spec.batch; i-- > 0;) y[i] = goes_on(v, s, i) ? z[i + 1] : y[--ends];
 }
 

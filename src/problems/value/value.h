@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "gpu/device.h"
 #include "net/net.h"
 #include "problems/single.h"
 
@@ -74,9 +75,10 @@ size_t hvi_value_equations(const hvi_problem *p, const void *sample, const doubl
 void hvi_value_scale_state(const hvi_value *v, float *x, const float *s);
 /* Floats of scratch that values take; at a whole cache line. */
 size_t hvi_value_scratch(const hvi_value *v);
-/* V_theta of rows source[index[i]][obs], or of source[i][obs] without an index: values[rows]. */
+/* V_theta of rows source[index[i]][obs], or of source[i][obs] without an index: values[rows]. `whose`: where they
+ * are the same each time, as gpu/device.h has it. */
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
-                       const size_t *index, size_t rows, double *values);
+                       const size_t *index, size_t rows, hvi_device_rows whose, double *values);
 
 /* Makes scratch ready for theta; then the inputs of the last layer for up to HVI_NET_ROWS rows of
  * source, `stride` apart. */

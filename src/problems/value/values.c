@@ -84,13 +84,11 @@ const float *hvi_value_features(const hvi_value *v, float *scratch, const float 
 }
 
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
-                       const size_t *index, size_t rows, double *values) {
+                       const size_t *index, size_t rows, hvi_device_rows whose, double *values) {
   hvi_member *member = hvi_mlp_member(v->one.base.model);
   if (rows == 0) return;
   if (member) {
-    /* only a draw has an index, and only the successors of a draw are asked for */
-    const bool same = index && v->spec.draw == HVI_VALUE_ALL;
-    hvi_inputs in = {.rows = rows, .whose = same ? HVI_DEVICE_SUCCESSORS : HVI_DEVICE_OWN};
+    hvi_inputs in = {.rows = rows, .whose = whose};
     float *x = hvi_member_inputs(member, in.whose, rows, &in.row);
     for (size_t i = 0; x && i < rows; i++)
       hvi_value_scale_state(v, x + i * in.row, source + (index ? index[i] : i) * v->obs);
@@ -123,7 +121,7 @@ hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, cons
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, rows ? (const void *)obs : theta, err));
   HVI_NEW(float, scratch, hvi_value_scratch(v), "values", err);
-  hvi_value_forward(v, scratch, theta, obs, NULL, rows, values);
+  hvi_value_forward(v, scratch, theta, obs, NULL, rows, HVI_DEVICE_OWN, values);
   return HVI_OK;
 }
 

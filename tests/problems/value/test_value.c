@@ -11,15 +11,16 @@
 
 enum { LOST = 30 };
 
-/* A termination is masked and a time limit is not. */
+/* A termination is masked and a time limit is not; a successor is the next row's state, or it is not. */
 static void the_operator_is_the_sampled_one(void **state) {
   (void)state;
   static const double center[] = {0.5, -1.0, 0.0}, spread[] = {2.0, 0.5, 1.0};
   static rows r;
   hvi_value_spec spec = small_spec(fill_rows(&r, 1, 0.2), 20);
-  for (size_t variant = 0; variant < 4; variant++) {
+  for (size_t variant = 0; variant < 5; variant++) {
     if (variant & 1) spec.center = center, spec.spread = spread;
     if (variant & 2) spec.shift = 5.0, spec.scale = -3.0;
+    for (size_t i = 0; variant == 4 && i < ROWS; i += 7) r.obs[i * OBS] += 1.0f;
     hvi_problem *p = value_problem(&spec);
     hvi_value_sample *s = new_sample(p);
     for (size_t t = 0; t < 3; t++) {
