@@ -200,15 +200,27 @@ static void two_views_of_the_same_runs(void **state) {
   assert_string_equal(about[0], about[1]);
 }
 
-/* A method whose grid is one rate is not tuned: it has that of another one. */
-static bool is_among(const hvi_part *p, const hvi_arm *c, double rate) {
-  const size_t count = c->rate_count ? c->rate_count : p->value->rate_count;
-  const double *rates = c->rate_count ? c->rates : p->value->rates;
-  for (size_t k = 0; k < count; k++)
-    if (rates[k] == rate) return true;
-  return count == 0; /* a method that takes over the rate of another experiment */
+static bool is_beyond(const double *rates, size_t end, size_t before, size_t first, double rate) {
+  double one = rates[before], two = rates[end], three = rates[first];
+  for (int times = 0; times < 4; times++) {
+    const double next = two * one / three;
+    if (fabs(rate / next - 1.0) < 0.05) return true;
+    three = one, one = two, two = next;
+  }
+  return false;
 }
 
+/* Tuning goes on beyond the ends of a grid of 1, 3, 10, .. four times. */
+static bool is_among(const hvi_part *p, const hvi_arm *c, double rate) {
+  const size_t n = c->rate_count ? c->rate_count : p->value->rate_count;
+  const double *rates = c->rate_count ? c->rates : p->value->rates;
+  for (size_t k = 0; k < n; k++)
+    if (rates[k] == rate) return true;
+  if (n > 2) return is_beyond(rates, 0, 1, 2, rate) || is_beyond(rates, n - 1, n - 2, n - 3, rate);
+  return n == 0; /* a method that takes over the rate of another experiment */
+}
+
+/* A method whose grid is one rate is not tuned: it has that of another one. */
 static bool is_among_others(const hvi_study *s, double rate) {
   for (const hvi_part *p = s->parts; p < s->parts + s->part_count; p++)
     for (size_t m = 0; p->value && m < p->method_count; m++)
