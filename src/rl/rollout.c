@@ -219,12 +219,11 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   const hvi_transition t = hvi_env_step(env, action, &s->rng);
   hvi_env_observe(env, w->next);
   if (!fits_floats(w->next, env->obs) || !fits_floats(&t.reward, 1) ||
-      !fits_floats(action, env->act)) {
+      !fits_floats(action, env->act))
     return hvi_error_input(err,
                            "%s %zu: an action, observation or reward is not finite or beyond 3e38; "
                            "the policy does not hold environment '%s'",
                            p->noun, (size_t)w->first + s->episode, env->name);
-  }
   keep_step(r, w, i, &t);
   *over = t.terminated || (t.truncated && !p->endless) || ++s->steps == p->steps;
   memcpy(w->obs + i * env->obs, w->next, env->obs * sizeof *w->obs);
