@@ -257,13 +257,12 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
  * working precision. */
 bool hvi_dense_solve_in(double *x, double *LU, size_t n, double *work) {
   const lapack_int size = (lapack_int)n;
-  double *scratch = work;
   lapack_int *pivots = (lapack_int *)(void *)(work + 4 * n);
   HVI_OWN_BY(release) const bool held = hvi_blas_hold();
-  const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, scratch);
+  const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, work);
   double rcond = 0.0;
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
-         LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, scratch,
+         LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, work,
                              pivots + n) == 0 &&
          rcond > DBL_EPSILON &&
          LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, LU, size, pivots, x, size) == 0;

@@ -110,15 +110,6 @@ hvi_settings hvi_method_settings(const char *name) {
 
 hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
-static hvi_status check_numbers(const hvi_settings *s, hvi_error *err) {
-  HVI_TRY(hvi_setting_check(&table, s, err));
-  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
-      !s->observe)
-    return hvi_error_argument(err,
-                              "nothing ends this solve: set a limit, a tolerance or an observer");
-  return HVI_OK;
-}
-
 static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
   for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++)
     if (p->ops->rules[k] == rule) return true;
@@ -182,7 +173,11 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
     return hvi_error_argument(err, "the inner optimizer lacks its name or its step");
   if ((unsigned)s->baseline > HVI_BASELINE_RULE)
     return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
-  HVI_TRY(check_numbers(s, err));
+  HVI_TRY(hvi_setting_check(&table, s, err));
+  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
+      !s->observe)
+    return hvi_error_argument(err,
+                              "nothing ends this solve: set a limit, a tolerance or an observer");
   if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
     return hvi_error_unsupported(err, "%s does not apply to %s",
                                  s->rule ? s->rule->name : "a missing rule", p->ops->name);

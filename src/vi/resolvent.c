@@ -54,19 +54,14 @@ void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *aren
   r->work = hvi_arena_take(arena, 9 * n);
 }
 
-/* The Frobenius norm of Xi^-1 A bounds its largest singular value. */
-static double frobenius(const hvi_resolvent *r) {
+size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
+                               const double *f) {
+  const size_t evals = hvi_problem_linearise(r->problem, r->A, r->b, theta, z, f, r->work);
   const size_t n = r->problem->model->out;
   const double *w = r->problem->weights;
   double sum = 0.0;
   for (size_t i = 0; i < n; i++) sum += hvi_vec_norm2(r->A + i * n, n) / (w ? w[i] * w[i] : 1.0);
-  return sqrt(sum);
-}
-
-size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
-                               const double *f) {
-  const size_t evals = hvi_problem_linearise(r->problem, r->A, r->b, theta, z, f, r->work);
-  r->lipschitz = frobenius(r);
+  r->lipschitz = sqrt(sum); /* the Frobenius norm bounds the largest singular value */
   return evals;
 }
 
