@@ -105,11 +105,9 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   HVI_TRY(hvi_net_new(&sac->critic_net, &critic, err));
   hvi_arena arena = {0};
   take_all(sac, &arena);
-  arena.size = arena.used;
-  arena.base = hvi_alloc_doubles(arena.size);
-  sac->memory = arena.base;
-  if (!arena.base) return hvi_error_memory(err, "the trainer");
-  arena.used = 0;
+  arena = (hvi_arena){.size = arena.used};
+  arena.base = sac->memory = hvi_alloc_doubles(arena.size);
+  if (!sac->memory) return hvi_error_memory(err, "the trainer");
   take_all(sac, &arena);
   sac->row = 2 * sac->obs + sac->act + 2;
   sac->block_count = (s->buffer + HVI_SAC_BLOCK - 1) / HVI_SAC_BLOCK;

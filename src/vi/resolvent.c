@@ -164,15 +164,6 @@ double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double 
   return reached;
 }
 
-/* h[n] = H(v) */
-static void shifted(const hvi_resolvent *r, double *h, const double *theta, const double *v,
-                    const double *z, double eta) {
-  const hvi_problem *p = r->problem;
-  p->ops->operate(p, NULL, theta, v, h);
-  for (size_t i = 0; i < p->model->out; i++)
-    h[i] = v[i] - z[i] + eta * h[i] / (p->weights ? p->weights[i] : 1.0);
-}
-
 /* |v - P(v - H(v))|; scratch: 2 n doubles. */
 static double natural(const hvi_resolvent *r, const double *v, const double *h, double *scratch) {
   const size_t n = r->problem->model->out;
@@ -196,7 +187,9 @@ size_t hvi_resolvent_approach(const hvi_resolvent *r, double *v, const double *t
   }
   hvi_problem_project(p, x, v);
   for (size_t k = 1;; k++) {
-    shifted(r, h, theta, v, z, eta);
+    p->ops->operate(p, NULL, theta, v, h);
+    for (size_t i = 0; i < n; i++) /* H(v) */
+      h[i] = v[i] - z[i] + eta * h[i] / (p->weights ? p->weights[i] : 1.0);
     const double moved = hvi_vec_dist2(v, before, n), change = hvi_vec_dist2(h, h_before, n);
     const double measured = phi * phi / (4.0 * s_before) * moved / change;
     const double next = k == 1 ? 0.5 * sqrt(moved / change) : fmin(rho * s, measured);
