@@ -110,12 +110,6 @@ hvi_settings hvi_method_settings(const char *name) {
 
 hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
-static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
-  for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++)
-    if (p->ops->rules[k] == rule) return true;
-  return false;
-}
-
 /* Steps that solve a linear system. */
 static bool solves(const hvi_settings *s) {
   const hvi_optimizer *o = s->optimizer;
@@ -178,7 +172,9 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
       !s->observe)
     return hvi_error_argument(err,
                               "nothing ends this solve: set a limit, a tolerance or an observer");
-  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
+  const hvi_rule *const *known = p->ops->rules;
+  while (known && *known && *known != s->rule) known++;
+  if (s->baseline == HVI_BASELINE_RULE && !(known && *known))
     return hvi_error_unsupported(err, "%s does not apply to %s",
                                  s->rule ? s->rule->name : "a missing rule", p->ops->name);
   HVI_TRY(check_fit(s, p, err));
