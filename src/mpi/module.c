@@ -47,7 +47,8 @@ static hvi_status receive(hvi_letter *l, bool *found, hvi_error *err) {
   *found = there;
   if (!there) return HVI_OK;
   MPI_Get_count(&status, MPI_BYTE, &size);
-  HVI_NEW(char, all, (size_t)size + 1, "a message of another rank", err);
+  HVI_OWN char *all = hvi_alloc((size_t)size + 1, 1);
+  if (!all) return hvi_error_memory(err, "a message of another rank");
   HVI_TRY(check(MPI_Recv(all, size, MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD, &status),
                 "receive", err));
   if ((size_t)size < sizeof l->head) return hvi_error_io(err, "MPI: a message is cut short");
