@@ -19,22 +19,18 @@ static bench_options options = {.repeats = 20,
                                 .seed = 1,
                                 .progress = hvi_progress_count};
 
-static void network_row(const games_row *r) {
-  hvi_table_row(J("game", r->game), CELL("method", -6, 0, 1, "method", r->label),
-                CELL("precision", -9, 0, 1, "precision", r->single ? "single" : "double"),
-                CELL("rows", 6, 0, 1, "rows", r->rows), CELL("w", 5, 0, 1, "width", r->width),
-                CELL("us", 12, 1, 1e6, "step_seconds", r->step),
-                CELL("limit", 12, 1, 1e6, "limit_seconds", r->limit),
-                CELL("ratio", 7, 2, 1, "ratio", r->step / r->limit),
-                CELL("of FMA", 7, 2, 1, "of_fma", r->fma / r->step));
-}
-
 static void games_show(const void *rows, size_t i) {
   const games_row *r = (const games_row *)rows + i;
   if (i == GAMES_SMALL)
     hvi_table_begin("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both");
   if (i >= GAMES_SMALL) {
-    network_row(r);
+    hvi_table_row(J("game", r->game), CELL("method", -6, 0, 1, "method", r->label),
+                  CELL("precision", -9, 0, 1, "precision", r->single ? "single" : "double"),
+                  CELL("rows", 6, 0, 1, "rows", r->rows), CELL("w", 5, 0, 1, "width", r->width),
+                  CELL("us", 12, 1, 1e6, "step_seconds", r->step),
+                  CELL("limit", 12, 1, 1e6, "limit_seconds", r->limit),
+                  CELL("ratio", 7, 2, 1, "ratio", r->step / r->limit),
+                  CELL("of FMA", 7, 2, 1, "of_fma", r->fma / r->step));
     return;
   }
   hvi_table_row(

@@ -104,16 +104,6 @@ static bool stop_replay(void *context) {
   return hvi_signals_interrupted();
 }
 
-static int write_files(const replay *r) {
-  const size_t shape[] = {r->got.done, r->env->obs + 2};
-  hvi_env_save(r->env, r->state);
-  if (r->out_path)
-    HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, HVI_NPY_ROWS, &hvi_fault));
-  if (r->save_path)
-    HVI_CALL(hvi_npy_write(r->save_path, r->state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
-  return HVI_EXIT_DONE;
-}
-
 static void show_replay(const replay *r) {
   const size_t obs = r->env->obs, shown = r->out_path ? 0 : r->got.done;
   hvi_json_begin();
@@ -136,7 +126,12 @@ static int run_replay(replay *r) {
   hvi_rng rng = hvi_rng_new(r->seed, "replay", 0), *noise = r->seeded ? &rng : NULL;
   if (!r->state_path) hvi_env_reset(r->env, noise);
   r->got = hvi_env_replay(r->env, r->actions.data, r->steps, noise, r->rows, stop_replay, NULL);
-  HVI_STEP(write_files(r));
+  const size_t shape[] = {r->got.done, r->env->obs + 2};
+  hvi_env_save(r->env, r->state);
+  if (r->out_path)
+    HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, HVI_NPY_ROWS, &hvi_fault));
+  if (r->save_path)
+    HVI_CALL(hvi_npy_write(r->save_path, r->state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
   show_replay(r);
   if (r->got.broken)
     return hvi_complain(

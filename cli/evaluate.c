@@ -303,19 +303,6 @@ static hvi_status run(hvi_evaluate *e, hvi_error *err) {
   return status || !has_diverged(e) ? status : hvi_evaluate_trace(e, err);
 }
 
-static int exit_code(const hvi_evaluate *e) {
-  const hvi_evaluation_status now = hvi_evaluation_state(e->evaluation);
-  if (e->interrupted)
-    return hvi_complain(HVI_EXIT_INTERRUPTED,
-                        "interrupted at step %zu of %zu; --resume goes on from here", now.outer,
-                        e->steps);
-  if (has_diverged(e))
-    return hvi_complain(HVI_EXIT_DIVERGED,
-                        "diverged at step %zu: %s; a smaller --inner-lr may help", now.outer,
-                        now.reason);
-  return HVI_EXIT_DONE;
-}
-
 static int evaluate(hvi_evaluate *e, const hvi_args *args) {
   HVI_CALL(hvi_evaluate_names(e, &hvi_fault));
   HVI_STEP(hvi_evaluate_outputs(e));
@@ -328,9 +315,18 @@ static int evaluate(hvi_evaluate *e, const hvi_args *args) {
     hvi_say("hvi: this network, or this method, stays on the CPU\n");
   HVI_CALL(hvi_device_lost(&e->spec.value.device, run(e, &hvi_fault)));
   HVI_CALL(hvi_device_lost(&e->spec.value.device, hvi_evaluate_report(e, &hvi_fault)));
-  const bool drawn = has_diverged(e) || !hvi_evaluate_draw(e, &hvi_fault);
-  const int code = drawn ? HVI_EXIT_DONE : hvi_complain_fault(), end = exit_code(e);
-  return end ? end : code;
+  const bool diverged = has_diverged(e), drawn = diverged || !hvi_evaluate_draw(e, &hvi_fault);
+  const int code = drawn ? HVI_EXIT_DONE : hvi_complain_fault();
+  const hvi_evaluation_status now = hvi_evaluation_state(e->evaluation);
+  if (e->interrupted)
+    return hvi_complain(HVI_EXIT_INTERRUPTED,
+                        "interrupted at step %zu of %zu; --resume goes on from here", now.outer,
+                        e->steps);
+  if (diverged)
+    return hvi_complain(HVI_EXIT_DIVERGED,
+                        "diverged at step %zu: %s; a smaller --inner-lr may help", now.outer,
+                        now.reason);
+  return code;
 }
 
 static void close_all(hvi_evaluate *e) {

@@ -47,9 +47,8 @@ hvi_made hvi_made_now(int argc, char **argv) {
   hvi_made m = {.commit = HVI_COMMIT};
   const time_t now = time(NULL);
   struct tm parts;
-  size_t used = (size_t)snprintf(m.command, sizeof m.command, "hvi");
-  for (int i = 0; i < argc && used < sizeof m.command; i++)
-    used += (size_t)snprintf(m.command + used, sizeof m.command - used, " %s", argv[i]);
+  hvi_append(m.command, sizeof m.command, "hvi");
+  for (int i = 0; i < argc; i++) hvi_append(m.command, sizeof m.command, " %s", argv[i]);
   snprintf(m.version, sizeof m.version, "%s", hvi_version());
   snprintf(m.machine, sizeof m.machine, "%.100s, %zu cores, %s", cpu_name(), hvi_parallel_cores(),
            hvi_cpu_level_name(hvi_cpu_level()));

@@ -138,8 +138,7 @@ static void settings_table(const hvi_inspection *i) {
 }
 
 static void rates_table(const hvi_inspection *i) {
-  const char *what = i->by_residual ? "squared residual" : "|z - z*|^2";
-  printf("rate per outer step (%s)\n", what);
+  printf("rate per outer step (%s)\n", i->by_residual ? "squared residual" : "|z - z*|^2");
   row("kappa^2", i->rates.kappa2, "bound for the exact step");
   row("exact step, observed", i->rate_exact, i->by_residual ? "" : "near z*");
   row("rho", i->rates.rho, "bound for these settings");

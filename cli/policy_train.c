@@ -224,14 +224,6 @@ static int resume(training *t) {
   return HVI_EXIT_DONE;
 }
 
-/* What is there under the names of the files is hvi's. */
-static int check_files(const training *t) {
-  HVI_STEP(hvi_output_check(t->out, "\"algorithm\":\"sac\",\"seed\":\""));
-  HVI_STEP(hvi_output_check(t->rows_path, HEADER));
-  HVI_STEP(hvi_output_check(t->json_path, "\"mean_return_10\": "));
-  return hvi_figure_check_beside(t->rows_path);
-}
-
 /* Why a GPU is of no use, among it launches that take longer than the arithmetic. NULL: it is. */
 static const char *no_use(const hvi_sac_settings *s) {
   const size_t n = s->hidden_count;
@@ -253,7 +245,10 @@ static int make_trainer(training *t, bool resumed) {
 /* The trainer and its log, from a checkpoint or from the beginning. */
 static int open_training(training *t, const char *name) {
   HVI_CALL(name_files(t, &hvi_fault));
-  HVI_STEP(check_files(t));
+  HVI_STEP(hvi_output_check(t->out, "\"algorithm\":\"sac\",\"seed\":\""));
+  HVI_STEP(hvi_output_check(t->rows_path, HEADER));
+  HVI_STEP(hvi_output_check(t->json_path, "\"mean_return_10\": "));
+  HVI_STEP(hvi_figure_check_beside(t->rows_path));
   HVI_CALL(hvi_env_new(&t->env, name, &hvi_fault));
   HVI_CALL(hvi_lock_take(&t->lock, t->checkpoint, &hvi_fault));
   HVI_CALL(t->fresh && hvi_kept_check(t->checkpoint, &hvi_fault));
@@ -272,6 +267,7 @@ static int open_training(training *t, const char *name) {
 }
 
 int hvi_cli_policy_train(int argc, char **argv) {
+  HVI_OWN_BY(close_training)
   training t = {.settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
   t.device.precision = HVI_DEVICE_FP32;
   hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", .operand = "environment",
@@ -293,8 +289,6 @@ int hvi_cli_policy_train(int argc, char **argv) {
   if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
   const size_t jobs = hvi_parallel_threads(t.jobs);
   t.settings.threads = jobs < 2 ? jobs : 2; /* the twin critics */
-  int code = open_training(&t, args.operands[0]);
-  if (!code) code = train(&t);
-  close_training(&t);
-  return code;
+  HVI_STEP(open_training(&t, args.operands[0]));
+  return train(&t);
 }

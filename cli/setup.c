@@ -65,11 +65,6 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   return check_conflicts(s, args);
 }
 
-static bool names_file(const char *name) {
-  return strchr(name, '/') || hvi_ends_in(name, ".yaml") || hvi_ends_in(name, ".yml") ||
-         access(name, F_OK) == 0;
-}
-
 enum { KEY_SIZE = 64 }; /* the longest key of --set, and its end */
 
 /* Cuts "key=value" in two. The keys are copies; the values stay where they are. */
@@ -90,7 +85,8 @@ static int cut_options(hvi_setup *s) {
 static int make_problem(hvi_setup *s, const hvi_args *args) {
   s->kind = hvi_builtin_find(s->name);
   if (!s->kind && hvi_names_code(s->name)) HVI_STEP(hvi_code_find(&s->kind, s->name));
-  const bool file = !s->kind && names_file(s->name);
+  const bool file = !s->kind && (strchr(s->name, '/') || hvi_ends_in(s->name, ".yaml") ||
+                                 hvi_ends_in(s->name, ".yml") || access(s->name, F_OK) == 0);
   if (file && (s->set.count > 0 || hvi_args_given(args, "instance")))
     return hvi_misuse("--set and --instance are for built-in problems and code, and '%s' is a file",
                       s->name);

@@ -103,19 +103,14 @@ static hvi_status write_part(const char *settings, bool finished, hvi_error *err
   return hvi_kept_write(&head, own.path, &(hvi_tensors){.note_count = 3, .notes = notes}, err);
 }
 
-static int parse_part(void) {
+int hvi_share_begin(const char **out, char **made, bool file, bool begins) {
   char rest;
+  if (!own.asked) return HVI_EXIT_DONE;
   if (sscanf(own.asked, "%zu/%zu%c", &hvi_shared.part, &hvi_shared.parts, &rest) != 2 ||
       strspn(own.asked, "0123456789/") != strlen(own.asked) || hvi_shared.part < 1 ||
       hvi_shared.part > hvi_shared.parts || hvi_shared.parts > 1000)
     return hvi_misuse("--part %s: should be K/N with 1 <= K <= N <= 1000, such as 2/8", own.asked);
   hvi_shared.part--;
-  return HVI_EXIT_DONE;
-}
-
-int hvi_share_begin(const char **out, char **made, bool file, bool begins) {
-  if (!own.asked) return HVI_EXIT_DONE;
-  HVI_STEP(parse_part());
   HVI_OWN char *folder =
       hvi_join_texts(*out, hvi_format(".part-%zu-of-%zu", hvi_shared.part + 1, hvi_shared.parts));
   *made = folder ? hvi_path_join(folder, file ? hvi_base_name(*out) : "", "") : NULL;

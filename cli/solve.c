@@ -114,21 +114,17 @@ static const char *head(void) {
                     "residual", "dist2", hvi_talk.verbose ? more : "", "seconds");
 }
 
-static void print_row(const hvi_record *r) {
-  hvi_say("%9zu %7zu %10s %9s %10s %10s", r->outer, r->inner, cell(r->loss, 4), cell(r->ratio, 3),
-          cell(r->residual, 4), cell(r->dist2, 4));
-  if (hvi_talk.verbose)
-    hvi_say(" %10s %9s %9zu %9zu %9zu", cell(r->loss0, 4), cell(r->alpha, 3), r->counts.f_evals,
-            r->counts.model_passes, r->counts.grad_evals);
-  hvi_say(" %9.4f\n", r->seconds);
-}
-
 /* A row, unless it has been shown. */
 static void show(run *r, const hvi_record *row) {
   hvi_progress_clear();
   if (hvi_talk.quiet || r->last == row->outer) return;
   if (r->last == SIZE_MAX) hvi_say("%s\n", hvi_toned(HVI_STRONG, head()));
-  print_row(row);
+  hvi_say("%9zu %7zu %10s %9s %10s %10s", row->outer, row->inner, cell(row->loss, 4),
+          cell(row->ratio, 3), cell(row->residual, 4), cell(row->dist2, 4));
+  if (hvi_talk.verbose)
+    hvi_say(" %10s %9s %9zu %9zu %9zu", cell(row->loss0, 4), cell(row->alpha, 3),
+            row->counts.f_evals, row->counts.model_passes, row->counts.grad_evals);
+  hvi_say(" %9.4f\n", row->seconds);
   r->last = row->outer;
 }
 

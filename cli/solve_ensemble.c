@@ -149,12 +149,6 @@ static void print_text(const hvi_solve *s, const hvi_ensemble *e, double *scratc
   digest_text("residual", &residual);
 }
 
-static int exit_code(const hvi_solve *s, const hvi_ensemble *e) {
-  if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
-  bool all = tally(e, HVI_CONVERGED) == e->count;
-  return s->setup.settings.tol > 0 && !all ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
-}
-
 enum { BLOCK = 512 };
 
 typedef struct blocks {
@@ -334,5 +328,7 @@ int hvi_solve_ensemble(const hvi_solve *s) {
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");
   table(s, e, scratch);
   (hvi_talk.json ? print_json : print_text)(s, e, scratch);
-  return exit_code(s, e);
+  if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
+  const bool all = tally(e, HVI_CONVERGED) == e->count;
+  return s->setup.settings.tol > 0 && !all ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
 }

@@ -222,12 +222,11 @@ hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_erro
                  p->setup->method, hvi_outcome_name(info->outcome), info->last.outer);
   if (players < m->block_count)
     title = hvi_format("%s; %zu of %zu players", title, players, m->block_count);
-  const size_t panels = d->panel_count;
   const hvi_plot plot = {.name = p->name,
                          .title = title,
-                         .columns = panels <= 4   ? 2
-                                    : panels <= 9 ? 3
-                                                  : 4, /* nearly square */
+                         .columns = d->panel_count <= 4   ? 2
+                                    : d->panel_count <= 9 ? 3
+                                                          : 4, /* nearly square */
                          .panel_count = d->panel_count,
                          .panels = d->panels,
                          .format = p->format};

@@ -308,9 +308,7 @@ hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
     close(lock->fd);
     return hvi_error_io(err, "'%s' has contents: it is no lock of hvi's", name);
   }
-  lock->path = name;
-  name = NULL;
-  return HVI_OK;
+  HVI_GIVE(&lock->path, name);
 }
 
 void hvi_lock_release(hvi_lock *lock) {

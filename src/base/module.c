@@ -20,9 +20,7 @@ typedef struct search {
 /* True when the module lies in folder[length]. */
 static bool look_in(search *s, const char *folder, size_t length) {
   if (length == 0 || length >= PATH_MAX) return false;
-  const size_t used = strlen(s->looked);
-  snprintf(s->looked + used, sizeof s->looked - used, "%s%.*s", used ? ", " : "", (int)length,
-           folder);
+  hvi_append(s->looked, sizeof s->looked, "%s%.*s", *s->looked ? ", " : "", (int)length, folder);
   const int needed =
       snprintf(s->path, sizeof s->path, "%.*s/libhvi_%s.so", (int)length, folder, s->name);
   return needed < (int)sizeof s->path && access(s->path, F_OK) == 0;
@@ -68,15 +66,6 @@ bool hvi_program_folder(char folder[PATH_MAX]) {
   folder[length > 0 ? length : 0] = '\0';
   folder[folder_length(folder)] = '\0';
   return *folder != '\0';
-}
-
-static hvi_status find(search *s, hvi_error *err) {
-  char program[PATH_MAX];
-  hvi_program_folder(program);
-  if (look_in(s, program, strlen(program)) || look_in_libdir(s, program) || look_in_path(s))
-    return HVI_OK;
-  return hvi_error_unsupported(err, "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders",
-                               s->name, s->looked);
 }
 
 /* The system's loader crashes on a file that was cut short. Its table of sections comes last. */
@@ -125,9 +114,13 @@ static hvi_status check(const hvi_module *m, const search *s, hvi_error *err) {
 
 hvi_status hvi_module_open(const hvi_module **module, const char *name, hvi_error *err) {
   search s = {.name = name};
+  char program[PATH_MAX];
   void *handle = NULL;
   *module = NULL;
-  HVI_TRY(find(&s, err));
+  hvi_program_folder(program);
+  if (!look_in(&s, program, strlen(program)) && !look_in_libdir(&s, program) && !look_in_path(&s))
+    return hvi_error_unsupported(
+        err, "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders", name, s.looked);
   HVI_TRY(hvi_module_load(&handle, s.path, err));
   const hvi_module *m = dlsym(handle, "hvi_module_table");
   hvi_status status = check(m, &s, err);

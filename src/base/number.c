@@ -21,14 +21,6 @@ char *hvi_number_short(char text[HVI_NUMBER_SIZE], double x, int digits) {
   return text;
 }
 
-/* strtod with a point for the decimals, whatever the program's locale says. */
-static double c_strtod(const char *text, char **end) {
-  locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  const double x = c ? strtod_l(text, end, c) : strtod(text, end);
-  if (c) freelocale(c);
-  return x;
-}
-
 /* m 10^e is one exact operation on two doubles, and so correctly rounded, while m is below 2^53 and
  * |e| at most 22. Everything else is left to strtod. */
 const char *hvi_parse_decimal(double *x, const char *text) {
@@ -56,7 +48,10 @@ const char *hvi_parse_decimal(double *x, const char *text) {
     if (*text == '-') *x = -*x;
     return end;
   }
-  *x = c_strtod(text, &end);
+  /* with a point for the decimals, whatever the program's locale says */
+  const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  *x = plain ? strtod_l(text, &end, plain) : strtod(text, &end);
+  if (plain) freelocale(plain);
   return end == text ? NULL : end;
 }
 

@@ -55,15 +55,13 @@ static hvi_status lowest_error(const worker *workers, size_t count, hvi_error *e
   return hvi_error_set(err, first->status, "%s", text);
 }
 
-/* OpenBLAS without threads of its own keeps one set of buffers without a lock: two threads that
- * call it at once get each other's numbers. */
-static bool blas_allows_threads(void) { return openblas_get_parallel() != OPENBLAS_SEQUENTIAL; }
-
 hvi_status hvi_parallel_run(size_t count, size_t threads, hvi_chunk_fn run, void *context,
                             hvi_error *err) {
   job shared = {.run = run, .context = context, .count = count};
   if (threads == 0) threads = hvi_parallel_cores();
-  if (!blas_allows_threads()) threads = 1;
+  /* OpenBLAS without threads of its own keeps one set of buffers without a lock: two threads that
+   * call it at once get each other's numbers */
+  if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL) threads = 1;
   if (threads > count) threads = count ? count : 1;
 
   worker alone = {.shared = &shared};

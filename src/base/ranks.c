@@ -59,15 +59,6 @@ static uint64_t hash_functions(void) {
   return hash;
 }
 
-static void identify(char text[IDENTITY], const char *command) {
-  char level[32];
-  memset(text, 0, IDENTITY);
-  hvi_blas_level(level, sizeof level);
-  snprintf(text, IDENTITY, "hvi %s; level %s; libm %s %08" PRIx64 "; command %08" PRIx64,
-           hvi_version(), level, gnu_get_libc_version(), hash_functions() >> 32,
-           hvi_hash_bytes(HVI_HASH_START, command, strlen(command)) >> 32);
-}
-
 /* Those that differ from the first rank, one behind the other, in `list`. */
 static hvi_status compare(hvi_ranks *r, const char *own, char *list, size_t room, hvi_error *err) {
   for (size_t k = 1; k < r->count; k++) {
@@ -81,8 +72,11 @@ static hvi_status compare(hvi_ranks *r, const char *own, char *list, size_t room
 }
 
 static hvi_status check_alike(hvi_ranks *r, const char *command, hvi_error *err) {
-  char own[IDENTITY], list[320] = "";
-  identify(own, command);
+  char own[IDENTITY] = "", list[320] = "", level[32];
+  hvi_blas_level(level, sizeof level);
+  snprintf(own, IDENTITY, "hvi %s; level %s; libm %s %08" PRIx64 "; command %08" PRIx64,
+           hvi_version(), level, gnu_get_libc_version(), hash_functions() >> 32,
+           hvi_hash_bytes(HVI_HASH_START, command, strlen(command)) >> 32);
   HVI_TRY(r->rank ? r->mpi->send(&(hvi_letter){.bytes = own, .size = IDENTITY}, err)
                   : compare(r, own, list, sizeof list, err));
   HVI_TRY(hvi_ranks_share(r, list, sizeof list, err));

@@ -14,9 +14,7 @@ typedef struct sink {
   size_t size, length;
 } sink;
 
-static void put(sink *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(sink *s, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void put(sink *s, const char *format, ...) {
   const bool full = s->length >= s->size;
   va_list arguments;
   va_start(arguments, format);

@@ -57,9 +57,8 @@ hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *wha
   else
     snprintf(hint, sizeof hint, "there are %s", names[0] ? names[0] : "none");
   for (size_t i = 1; !near && names[0] && names[i]; i++) {
-    const size_t used = strlen(hint);
-    if (used + strlen(names[i]) + 3 > sizeof hint) break;
-    snprintf(hint + used, sizeof hint - used, ", %s", names[i]);
+    if (strlen(hint) + strlen(names[i]) + 3 > sizeof hint) break;
+    hvi_append(hint, sizeof hint, ", %s", names[i]);
   }
   return hvi_error_input(err, "%s%sunknown %s '%.60s'; %s", where ? where : "", where ? ": " : "",
                          what, word, hint);

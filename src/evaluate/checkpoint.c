@@ -207,7 +207,7 @@ void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluati
   const char *family = hvi_method_family(s->settings);
   const bool rule = s->settings->baseline == HVI_BASELINE_RULE;
   char item[2400]; /* three of them fit */
-  size_t used = (size_t)snprintf(
+  snprintf(
       text, HVI_EVALUATION_ABOUT,
       "environment %s; policy %s; rows %zu; test states %zu; gap %zu; data and test set %016" PRIx64
       "; method %s %d; steps %zu",
@@ -219,6 +219,6 @@ void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluati
       s->value.returns && !fixed ? s->settings->max_outer : 0);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     hvi_setting_describe(parts[i].table, parts[i].settings, family, item, sizeof item);
-    used += (size_t)snprintf(text + used, HVI_EVALUATION_ABOUT - used, "; %s", item);
+    hvi_append(text, HVI_EVALUATION_ABOUT, "; %s", item);
   }
 }

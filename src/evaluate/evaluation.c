@@ -272,10 +272,9 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   if (s->stream.grow && s->value.returns && s->settings->max_outer == 0)
     return hvi_error_argument(
         err, "returns come after the states: a stream needs max_outer to know how far");
-  if (p && p->obs != d->obs) {
+  if (p && p->obs != d->obs)
     return hvi_error_input(err, "the test set has observations of length %zu, and the data of %zu",
                            p->obs, d->obs);
-  }
   if (p && p->gamma > 0.0 && p->gamma != s->value.gamma)
     return hvi_error_input(err, "the test set is for gamma %g, not %g", p->gamma, s->value.gamma);
   if (s->gap && s->gap->obs != d->obs)

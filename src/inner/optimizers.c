@@ -62,8 +62,7 @@ static size_t velocity_state(const hvi_optimizer_settings *s, const hvi_model *m
 }
 
 static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
-  (void)s;
-  hvi_vec_zero(state, m->dim);
+  hvi_vec_zero(state, velocity_state(s, m));
 }
 
 static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
@@ -82,8 +81,7 @@ static size_t adam_state(const hvi_optimizer_settings *s, const hvi_model *m) {
 }
 
 static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
-  (void)s;
-  hvi_vec_zero(state, 2 + 2 * m->dim);
+  hvi_vec_zero(state, adam_state(s, m));
   state[0] = state[1] = 1.0;
 }
 

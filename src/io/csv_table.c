@@ -39,9 +39,8 @@ static hvi_status quoted_field(cursor *c, char **field) {
     *out++ = *c->at;
   }
   c->at++;
-  hvi_status status = end_field(c);
   *out = '\0';
-  return status;
+  return end_field(c);
 }
 
 static hvi_status next_field(cursor *c, char **field) {

@@ -241,11 +241,8 @@ hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_
  * they can be mapped. The mark ends the padding. */
 static void write_header(FILE *stream, size_t dims, const size_t *shape, const char *mark) {
   char axes[HVI_TENSOR_MAX_DIMS * 24] = "", text[sizeof axes + 80];
-  for (size_t i = 0, used = 0; i < dims; i++)
-    used += (size_t)snprintf(axes + used, sizeof axes - used, "%zu%s", shape[i],
-                             dims == 1      ? ","
-                             : i + 1 < dims ? ", "
-                                            : "");
+  for (size_t i = 0; i < dims; i++)
+    hvi_append(axes, sizeof axes, "%s%zu%s", i ? ", " : "", shape[i], dims == 1 ? "," : "");
   const int length =
       snprintf(text, sizeof text, "{'descr': '%cf8', 'fortran_order': False, 'shape': (%s), }",
                machine_order, axes);

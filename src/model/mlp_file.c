@@ -1,8 +1,7 @@
 /* First parameters of a network, and parameters in files, by its table of shapes. */
 #include "base/base.h"
+#include "io/tensors_file.h"
 #include "model/mlp.h"
-
-HVI_RELEASE(hvi_tensors)
 
 static hvi_status need_mlp(const hvi_mlp **mlp, const hvi_model *model, hvi_error *err) {
   *mlp = hvi_mlp_of(model);

@@ -212,8 +212,7 @@ static const hvi_model_ops chain_ops = {
     .name = "chain", .eval = chain_eval, .vjp = chain_mul, .jvp = chain_mul, .free = free_stack};
 
 const hvi_stack *hvi_stack_of(const hvi_model *m) {
-  const bool stack = m && m->ops->free == free_stack;
-  return stack ? (const hvi_stack *)m : NULL;
+  return m && m->ops->free == free_stack ? (const hvi_stack *)m : NULL;
 }
 
 /* Whether a stack is a chain: theta the input, fixed layers, one unit each, elementwise. */

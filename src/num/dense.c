@@ -178,25 +178,20 @@ static void solve_small(double *y, const double *M, size_t k) {
     for (size_t j = 0; j < i; j++) y[j] -= M[i * k + j] * y[i];
 }
 
-/* Row-major lower is column-major upper. */
-static bool solve_large(double *y, double *M, double *diagonal, size_t k) {
-  lapack_int size = (lapack_int)k;
+/* y = M^-1 y; to LAPACK, row-major lower is column-major upper */
+static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
+  if (k <= LAPACK_SIZE) {
+    if (!factor_small(M, k)) return false;
+    solve_small(y, M, k);
+    return true;
+  }
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  const lapack_int size = (lapack_int)k;
   for (size_t i = 0; i < k; i++) diagonal[i] = M[i * k + i];
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, M, size) != 0) return false;
   for (size_t i = 0; i < k; i++)
     if (!pivot_good(M[i * k + i] * M[i * k + i], diagonal[i], k)) return false;
   return LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', size, 1, M, size, y, size) == 0;
-}
-
-/* y = M^-1 y */
-static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
-  if (k > LAPACK_SIZE) {
-    HVI_OWN_BY(release) const bool held = hvi_blas_hold();
-    return solve_large(y, M, diagonal, k);
-  }
-  if (!factor_small(M, k)) return false;
-  solve_small(y, M, k);
-  return true;
 }
 
 bool hvi_dense_cholesky_solve(double *y, double *M, size_t n, double *work) {
@@ -257,13 +252,12 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
  * working precision. */
 bool hvi_dense_solve_in(double *x, double *LU, size_t n, double *work) {
   const lapack_int size = (lapack_int)n;
-  double *scratch = work;
   lapack_int *pivots = (lapack_int *)(void *)(work + 4 * n);
   HVI_OWN_BY(release) const bool held = hvi_blas_hold();
-  const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, scratch);
+  const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, work);
   double rcond = 0.0;
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
-         LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, scratch,
+         LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, work,
                              pivots + n) == 0 &&
          rcond > DBL_EPSILON &&
          LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, LU, size, pivots, x, size) == 0;

@@ -34,11 +34,6 @@ typedef struct factors {
   double *s, *Q, *W, *extra;
 } factors;
 
-static factors layout(double *work, size_t m, size_t n) {
-  size_t k = m < n ? m : n, l = m < n ? n : m;
-  return (factors){k, l, work, work + k, work + k + k * k, work + k + k * k + k * l};
-}
-
 /* Measured: below this Jacobi is faster, for two rows always. */
 static bool use_lapack(size_t k, size_t l) {
   if (l > INT_MAX) return false;
@@ -168,7 +163,8 @@ static double factor_vector(const factors *f, const double *J) {
 
 double hvi_dense_svd_factor(const double *J, size_t m, size_t n, double *work) {
   if (m == 0 || n == 0) return 0.0;
-  factors f = layout(work, m, n);
+  const size_t k = m < n ? m : n, l = m < n ? n : m;
+  factors f = {k, l, work, work + k, work + k + k * k, work + k + k * k + k * l};
   if (f.k == 1) return factor_vector(&f, J);
   bool lapack = use_lapack(f.k, f.l);
   double scale = choose_scale(J, m * n);

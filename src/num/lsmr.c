@@ -105,14 +105,6 @@ static double iterate_step(iterate *it, residual *e, const bidiagonal *g, double
   return residual_step(e, damping, q, thetabar, qbar.r, zeta_old, it->zeta);
 }
 
-/* Below the rounding error of 1 there is nothing left to gain, whatever tol says. */
-static bool done(double normal_residual, double residual_norm, double norm_A, double norm_b,
-                 double tol) {
-  double limit = fmax(tol, 0.5 * DBL_EPSILON);
-  if (!isfinite(normal_residual) || normal_residual == 0.0) return true;
-  return normal_residual <= limit * norm_A * residual_norm || residual_norm <= limit * norm_b;
-}
-
 size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, double damp, double tol,
                       size_t max_iterations, double *work) {
   size_t rows = A->rows, n = A->columns;
@@ -131,11 +123,14 @@ size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, doubl
   residual e = {.betadd = g.beta, .rhod = 1.0};
   if (!(it.zetabar > 0.0)) return 0; /* b is orthogonal to the range of A, or not a number */
 
+  /* below the rounding error of 1 there is nothing left to gain, whatever tol says */
+  const double limit = fmax(tol, 0.5 * DBL_EPSILON);
   for (size_t count = 1; count <= max_iterations; count++) {
     bidiagonal_step(&g);
-    double residual_norm = iterate_step(&it, &e, &g, damp);
+    const double r = iterate_step(&it, &e, &g, damp), normal = fabs(it.zetabar);
     norm_A2 += g.beta * g.beta;
-    if (done(fabs(it.zetabar), residual_norm, sqrt(norm_A2), norm_b, tol)) return count;
+    if (!isfinite(normal) || normal == 0.0) return count;
+    if (normal <= limit * sqrt(norm_A2) * r || r <= limit * norm_b) return count;
     norm_A2 += g.alpha * g.alpha;
   }
   return max_iterations;

@@ -137,19 +137,6 @@ static void move(hvi_solver *s, double shift) {
   }
 }
 
-static void correct_mode(hvi_solver *s) {
-  const hvi_problem *p = s->problem;
-  const size_t n = p->model->out;
-  const hvi_accelerator *a = &s->accelerator;
-  p->ops->slow_mode(p, s->sample, a->mode, a->mode_f, a->mode_test);
-  const double slope = hvi_vec_dot(a->mode_test, a->mode_f, n);
-  if (!(slope > 0.0)) return; /* no such mode on this sample */
-  const double c = -hvi_vec_dot(a->mode_test, s->f, n) / slope;
-  const bool sampled = s->sample && !p->one_sample;
-  const double S = sampled ? noise_of(s, c) : 0.0;
-  if (!isnan(S)) move(s, sampled ? believed(s, S, c, slope) - a->filter.mean : c);
-}
-
 static size_t count_of(const hvi_problem *p) {
   size_t work;
   return p->ops->modes(p, &work);
@@ -262,7 +249,8 @@ static void correct_modes(hvi_solver *s) {
 
 void hvi_solver_correct(hvi_solver *s) {
   hvi_accelerator *a = &s->accelerator;
-  const size_t n = s->problem->model->out;
+  const hvi_problem *p = s->problem;
+  const size_t n = p->model->out;
   if (s->settings.accelerate == HVI_ACCELERATE_LSTD) {
     correct_modes(s);
     return;
@@ -271,7 +259,13 @@ void hvi_solver_correct(hvi_solver *s) {
   hvi_vec_copy(a->f, s->f, n);
   a->corrected = false;
   s->origin = (hvi_origin){.z = a->z, .f = a->f};
-  correct_mode(s);
+  p->ops->slow_mode(p, s->sample, a->mode, a->mode_f, a->mode_test);
+  const double slope = hvi_vec_dot(a->mode_test, a->mode_f, n);
+  if (!(slope > 0.0)) return; /* no such mode on this sample */
+  const double c = -hvi_vec_dot(a->mode_test, s->f, n) / slope;
+  const bool sampled = s->sample && !p->one_sample;
+  const double S = sampled ? noise_of(s, c) : 0.0;
+  if (!isnan(S)) move(s, sampled ? believed(s, S, c, slope) - a->filter.mean : c);
 }
 
 void hvi_solver_learn(hvi_solver *s) {

@@ -177,16 +177,6 @@ static void measure(hvi_solver *s) {
   hvi_solver_set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
 }
 
-/* The iterates of the start before are no past of this one: the next target is a plain one. */
-static void forget(hvi_solver *s) {
-  const size_t n = s->problem->model->out;
-  s->still = 0;
-  for (size_t k = 1; k <= hvi_past_count(s); k++) {
-    hvi_vec_copy(hvi_past_at(s, s->past.z, k), s->z, n);
-    hvi_vec_copy(hvi_past_at(s, s->past.f, k), s->f, n);
-  }
-}
-
 /* A point drawn around theta0, nearer to the origin or not; the row becomes its own. */
 static void start_anew(hvi_solver *s) {
   hvi_subproblem *part = &s->parts[0];
@@ -205,7 +195,12 @@ static void start_anew(hvi_solver *s) {
   hvi_solver_stand(s);
   hvi_solver_operate(s);
   hvi_solver_record(s);
-  forget(s);
+  s->still = 0;
+  /* the iterates of the start before are no past of this one: the next target is a plain one */
+  for (size_t j = 1; j <= hvi_past_count(s); j++) {
+    hvi_vec_copy(hvi_past_at(s, s->past.z, j), s->z, s->problem->model->out);
+    hvi_vec_copy(hvi_past_at(s, s->past.f, j), s->f, s->problem->model->out);
+  }
 }
 
 void hvi_solver_settle(hvi_solver *s) {

@@ -110,21 +110,6 @@ hvi_settings hvi_method_settings(const char *name) {
 
 hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
-static hvi_status check_numbers(const hvi_settings *s, hvi_error *err) {
-  HVI_TRY(hvi_setting_check(&table, s, err));
-  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
-      !s->observe)
-    return hvi_error_argument(err,
-                              "nothing ends this solve: set a limit, a tolerance or an observer");
-  return HVI_OK;
-}
-
-static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
-  for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++)
-    if (p->ops->rules[k] == rule) return true;
-  return false;
-}
-
 /* Steps that solve a linear system. */
 static bool solves(const hvi_settings *s) {
   const hvi_optimizer *o = s->optimizer;
@@ -182,8 +167,14 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
     return hvi_error_argument(err, "the inner optimizer lacks its name or its step");
   if ((unsigned)s->baseline > HVI_BASELINE_RULE)
     return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
-  HVI_TRY(check_numbers(s, err));
-  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
+  HVI_TRY(hvi_setting_check(&table, s, err));
+  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
+      !s->observe)
+    return hvi_error_argument(err,
+                              "nothing ends this solve: set a limit, a tolerance or an observer");
+  const hvi_rule *const *known = p->ops->rules;
+  while (known && *known && *known != s->rule) known++;
+  if (s->baseline == HVI_BASELINE_RULE && !(known && *known))
     return hvi_error_unsupported(err, "%s does not apply to %s",
                                  s->rule ? s->rule->name : "a missing rule", p->ops->name);
   HVI_TRY(check_fit(s, p, err));

@@ -213,12 +213,6 @@ static void walk(walker *w, double *x, size_t n) {
   w->at += n;
 }
 
-static void walk_count(walker *w, size_t *n) {
-  double x = (double)*n;
-  walk(w, &x, 1);
-  if (w->in) *n = (size_t)x;
-}
-
 static void walk_rng(walker *w, hvi_rng *rng) {
   _Static_assert(sizeof *rng == 11 * sizeof(uint32_t), "a generator is words and nothing else");
   uint32_t *words = (uint32_t *)(void *)rng;
@@ -258,7 +252,11 @@ static void walk_record(walker *w, hvi_solver *s) {
                            &s->first_residual,
                            &info->best_residual,
                            &info->best_dist2};
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    double x = (double)*counts[i];
+    walk(w, &x, 1);
+    if (w->in) *counts[i] = (size_t)x;
+  }
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }
 

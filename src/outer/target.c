@@ -93,12 +93,6 @@ static void proximal(hvi_solver *s, double *v) {
     plain(s, &s->parts[0].block, s->z, s->f, v);
 }
 
-/* eta F where the weight is zero */
-static void set_linear(const hvi_solver *s, const hvi_block *b, const double *f, double *linear) {
-  const double *w = s->problem->weights + b->z, step = s->shrink * s->info.eta;
-  for (size_t i = 0; i < b->out; i++) linear[i] = w[i] > 0.0 ? 0.0 : step * f[i];
-}
-
 void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
   hvi_surrogate *l = &part->l;
   const hvi_block *b = &part->block;
@@ -111,7 +105,8 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
     proximal(s, l->target);
   else
     plain(s, b, z, f, l->target);
-  if (l->linear) set_linear(s, b, f, l->linear);
+  for (size_t i = 0; l->linear && i < b->out; i++) /* eta F where the weight is zero */
+    l->linear[i] = l->weights[i] > 0.0 ? 0.0 : s->shrink * s->info.eta * f[i];
   keep(s, part);
   hvi_surrogate_freeze(l);
 }

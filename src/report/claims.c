@@ -67,16 +67,13 @@ void hvi_claims_figure(hvi_claims *claims, const char *name, const char *paper, 
   snprintf(f->shows, sizeof f->shows, "%s", shows ? shows : "");
 }
 
-static bool is_lower_end(const char *name) {
-  const char *end = strstr(name, ", lower end");
-  return end && strcmp(end, ", lower end") == 0;
-}
+static const char lower_end[] = ", lower end";
 
 hvi_claim_number hvi_claim_number_at(const hvi_claim *c, size_t i) {
   const hvi_measure *m = &c->measures[i];
   hvi_claim_number n = {.value = m->value, .low = NAN, .high = NAN};
   memcpy(n.name, m->name, sizeof n.name);
-  if (i + 2 >= c->measure_count || !is_lower_end(m[1].name)) return n;
+  if (i + 2 >= c->measure_count || !hvi_ends_in(m[1].name, lower_end)) return n;
   n.low = m[1].value;
   n.high = m[2].value;
   return n;
@@ -85,7 +82,7 @@ hvi_claim_number hvi_claim_number_at(const hvi_claim *c, size_t i) {
 hvi_claim_number hvi_claim_number_of(const hvi_claim *c) {
   size_t i = 1;
   if (*c->number.name || !c->measure_count) return c->number;
-  while (i < c->measure_count && !is_lower_end(c->measures[i].name)) i++;
+  while (i < c->measure_count && !hvi_ends_in(c->measures[i].name, lower_end)) i++;
   return hvi_claim_number_at(c, i < c->measure_count ? i - 1 : 0);
 }
 

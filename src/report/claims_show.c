@@ -124,13 +124,6 @@ static void add_line(hvi_text *t, const hvi_claims *claims, const hvi_claim *c, 
   hvi_text_add(t, "%s\n", last ? last : "");
 }
 
-static void add_details(hvi_text *t, const hvi_claim *c, size_t width) {
-  HVI_OWN char *measured = measures_text(c);
-  if (!measured) t->failed = true;
-  add_row(t, hvi_claim_verdict(c), c->text, measured ? measured : "", width);
-  if (c->judgement != HVI_HOLDS) add_note(t, c->note, width);
-}
-
 /* Theorems that are verified are counted, and listed with the details alone. */
 static void add_experiment(hvi_text *t, const hvi_claims *claims, size_t width, bool details) {
   size_t verified = 0;
@@ -141,8 +134,12 @@ static void add_experiment(hvi_text *t, const hvi_claims *claims, size_t width, 
     const hvi_claim *c = claims->items[i];
     const bool counted = !details && c->theorem && c->judgement == HVI_HOLDS;
     verified += counted;
-    if (details) add_details(t, c, width);
     if (!details && !counted) add_line(t, claims, c, width);
+    if (!details) continue;
+    HVI_OWN char *measured = measures_text(c);
+    if (!measured) t->failed = true;
+    add_row(t, hvi_claim_verdict(c), c->text, measured ? measured : "", width);
+    if (c->judgement != HVI_HOLDS) add_note(t, c->note, width);
   }
   if (verified) hvi_text_add(t, "  %zu theorem%s verified\n", verified, verified > 1 ? "s" : "");
   hvi_text_add(t, "\n");

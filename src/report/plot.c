@@ -109,9 +109,8 @@ static hvi_status run(const char *folder, char *script, const char *stem, char n
              "%s/%s is written but not drawn: gnuplot is not installed (Debian: gnuplot-nox)",
              folder, script + 2);
   if (code == 0 || code == NOT_FOUND) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_IO,
-                       "%s/%s is written but not drawn: gnuplot ended with status %d%s%s", folder,
-                       script + 2, code, *complaint ? ": " : "", complaint);
+  return hvi_error_io(err, "%s/%s is written but not drawn: gnuplot ended with status %d%s%s",
+                      folder, script + 2, code, *complaint ? ": " : "", complaint);
 }
 
 /* A picture's last bytes, blanks apart, say that it is whole. */
@@ -130,11 +129,11 @@ static bool is_whole(FILE *file, const char *ending) {
 static hvi_status settle(const char *from, const char *to, const char *ending, hvi_error *err) {
   struct stat old;
   FILE *file = fopen(from, "r");
-  hvi_status status = file && is_whole(file, ending)
-                          ? hvi_file_sync(fileno(file), to, err)
-                          : hvi_error_set(err, HVI_ERROR_IO,
-                                          "cannot write '%s': the picture is %s; is the disk full?",
-                                          to, file ? "cut short" : "missing");
+  hvi_status status =
+      file && is_whole(file, ending)
+          ? hvi_file_sync(fileno(file), to, err)
+          : hvi_error_io(err, "cannot write '%s': the picture is %s; is the disk full?", to,
+                         file ? "cut short" : "missing");
   if (file) fclose(file);
   if (status) return status;
   if (stat(to, &old) == 0) chmod(from, old.st_mode & 07777);

@@ -400,8 +400,7 @@ static void name_bars(hvi_text *t, const layout *l, const hvi_points *p) {
                   "  set xtics noenhanced (");
   for (size_t i = 0; i < p->count; i++) {
     wrap(text, sizeof text, p->names[i], l->area_width / (double)p->count - 8, FONT);
-    const size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "\n%.3g", p->at[1][i]);
+    hvi_append(text, sizeof text, "\n%.3g", p->at[1][i]);
     add_named(t, i ? ", $" : "$", text, NULL);
     hvi_text_add(t, " %zu", i);
   }

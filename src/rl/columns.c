@@ -119,13 +119,9 @@ void hvi_notes_begin(hvi_notes *n, const char *contents, const hvi_env *env,
 }
 
 void hvi_notes_lines(char lines[HVI_NOTES_LINES], const hvi_notes *n) {
-  size_t used = 0;
   lines[0] = '\0';
-  for (size_t i = 0; i < n->count && used < HVI_NOTES_LINES; i++) {
-    const int length = snprintf(lines + used, HVI_NOTES_LINES - used, "%s=%s\n", n->items[i].key,
-                                n->items[i].text);
-    if (length > 0) used += (size_t)length;
-  }
+  for (size_t i = 0; i < n->count; i++)
+    hvi_append(lines, HVI_NOTES_LINES, "%s=%s\n", n->items[i].key, n->items[i].text);
 }
 
 hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key,
@@ -177,9 +173,8 @@ static const char *given_name(const hvi_column *c, const hvi_names *names) {
 static hvi_status miss(const hvi_column *c, const hvi_tensors *t, const hvi_subject *file) {
   char there[240] = "";
   const char *note = hvi_tensors_note(t, c->name);
-  for (size_t i = 0, used = 0; i < t->count && used < sizeof there; i++)
-    used += (size_t)snprintf(there + used, sizeof there - used, "%s%.60s", i ? ", " : "",
-                             t->items[i].name);
+  for (size_t i = 0; i < t->count; i++)
+    hvi_append(there, sizeof there, "%s%.60s", i ? ", " : "", t->items[i].name);
   if (note) return hvi_refuse(file, ": '%s' is %.100s", c->name, note);
   return hvi_refuse(file, ": no tensor '%s'%s%s%s; there are: %s", c->name,
                     c->others ? " (or " : "", c->others ? c->others : "", c->others ? ")" : "",
@@ -265,8 +260,7 @@ static hvi_status check_names(const hvi_columns *columns, const hvi_names *names
     if (known) continue;
     char list[160] = "";
     for (const hvi_column *c = columns->items; c->name; c++)
-      snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-               c == columns->items ? "" : ", ", c->name);
+      hvi_append(list, sizeof list, "%s%s", c == columns->items ? "" : ", ", c->name);
     return hvi_error_argument(err, "'%.80s' should be COLUMN=NAME, the column one of %s",
                               names->items[i], list);
   }

@@ -110,15 +110,6 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
 
 #define REMARK(d, ...) hvi_append((d)->remarks, sizeof(d)->remarks, __VA_ARGS__)
 
-/* Columns that have another name in the file. */
-static void remark_names(hvi_dataset *d, const hvi_tensor *const *in) {
-  size_t count = 0;
-  for (size_t k = 0; k < COLUMNS; k++)
-    if (in[k] && strcmp(in[k]->name, transitions[k].name) != 0)
-      REMARK(d, "%s%s is '%.40s'", count++ ? ", " : "", transitions[k].name, in[k]->name);
-  if (count) REMARK(d, "\n");
-}
-
 /* A column where it is there. */
 static hvi_status load(hvi_dataset *d, size_t column, const hvi_tensor *const *in,
                        const hvi_subject *file) {
@@ -224,9 +215,14 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
                                const hvi_subject *file) {
   hvi_dataset *d = set;
   const hvi_tensor *in[COLUMNS];
-  for (size_t k = 0; k < COLUMNS; k++)
-    HVI_TRY(hvi_column_find(&in[k], &transitions[k], t, names, file));
-  remark_names(d, in);
+  size_t renamed = 0;
+  for (size_t k = 0; k < COLUMNS; k++) {
+    const hvi_column *c = &transitions[k];
+    HVI_TRY(hvi_column_find(&in[k], c, t, names, file));
+    if (in[k] && strcmp(in[k]->name, c->name) != 0)
+      REMARK(d, "%s%s is '%.40s'", renamed++ ? ", " : "", c->name, in[k]->name);
+  }
+  if (renamed) REMARK(d, "\n");
   if (in[NEXT]) HVI_TRY(load(d, OBS, in, file));
   HVI_TRY(load(d, REWARD, in, file));
   HVI_TRY(read_ends(d, in, file));

@@ -74,11 +74,9 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
 hvi_status hvi_policy_of_env(hvi_policy **policy, const hvi_env *env, hvi_error *err) {
   const hvi_lqr *lqr = hvi_env_lqr(env);
   *policy = NULL;
-  if (!lqr) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "'%s' brings no policy of its own along (lqr does); name a policy file",
-                         env->name);
-  }
+  if (!lqr)
+    return hvi_error_unsupported(
+        err, "'%s' brings no policy of its own along (lqr does); name a policy file", env->name);
   return hvi_policy_linear(policy, lqr->n, lqr->m, lqr->K, lqr->std, err);
 }
 

@@ -40,14 +40,13 @@ static hvi_status find(const hvi_tensor **found, const hvi_tensors *t, const cha
                        size_t rows, size_t cols, const hvi_subject *file) {
   const hvi_tensor *x = *found = hvi_tensors_find(t, name);
   const size_t want[2] = {rows, cols}, dims = cols == 0 ? 1 : 2;
-  if (!x) {
+  if (!x)
     return hvi_refuse(
         file,
         " is no policy: it has no tensor '%s' (an actor has fc1.weight, fc1.bias, "
         "..., fc_mean.*, fc_logstd.*, or the names of Stable-Baselines3 or of a Sequential; "
         "a linear policy gain and std)",
         name);
-  }
   if (x->dims != dims) return hvi_refuse(file, ": %s has %zu axes, not %zu", name, x->dims, dims);
   for (size_t i = 0; i < dims; i++) {
     if (x->shape[i] == 0) return hvi_refuse(file, ": %s is empty", name);
@@ -235,10 +234,9 @@ static hvi_status read_per_action(float *out, const hvi_tensors *t, const char *
   const hvi_tensor *x = hvi_tensors_find(t, name);
   if (!x) return HVI_OK;
   const size_t count = hvi_tensor_count(x);
-  if (count != 1 && count != act) {
+  if (count != 1 && count != act)
     return hvi_refuse(file, ": %s has %zu numbers; it needs 1 or one for each of %zu actions", name,
                       count, act);
-  }
   HVI_TRY(hvi_tensor_floats(out, x, file->err));
   for (size_t j = count; j < act; j++) out[j] = out[0];
   return HVI_OK;

@@ -219,12 +219,11 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   const hvi_transition t = hvi_env_step(env, action, &s->rng);
   hvi_env_observe(env, w->next);
   if (!fits_floats(w->next, env->obs) || !fits_floats(&t.reward, 1) ||
-      !fits_floats(action, env->act)) {
+      !fits_floats(action, env->act))
     return hvi_error_input(err,
                            "%s %zu: an action, observation or reward is not finite or beyond 3e38; "
                            "the policy does not hold environment '%s'",
                            p->noun, (size_t)w->first + s->episode, env->name);
-  }
   keep_step(r, w, i, &t);
   *over = t.terminated || (t.truncated && !p->endless) || ++s->steps == p->steps;
   memcpy(w->obs + i * env->obs, w->next, env->obs * sizeof *w->obs);
@@ -311,13 +310,6 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
   return episodes * p->steps;
 }
 
-/* Steps that termination made unnecessary. */
-static size_t steps_spared(const hvi_runner *r, const worker *w) {
-  size_t sum = 0;
-  for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)w->record[e].length;
-  return sum;
-}
-
 /* Moves the rows together; returns the bytes of the record. */
 static size_t close_record(const hvi_runner *r, const worker *w) {
   unsigned char *end = row_of(r, w, 0, 0);
@@ -334,13 +326,16 @@ static hvi_status run_record(hvi_runner *r, size_t number, size_t thread, size_t
                              size_t *bytes, hvi_error *err) {
   const hvi_rollout_plan *p = &r->plan;
   worker *w = &r->workers[thread];
+  size_t spared = 0; /* steps that termination made unnecessary */
   *bytes = 0;
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
   w->record = record_of(r, record);
   memset(w->record, 0, p->group * sizeof *w->record);
   HVI_TRY(simulate(r, w, err));
-  if (advance(r->run, 0, p->rows ? 0 : steps_spared(r, w))) *bytes = close_record(r, w);
+  for (size_t e = 0; !p->rows && e < w->count; e++)
+    spared += p->steps - (size_t)w->record[e].length;
+  if (advance(r->run, 0, spared)) *bytes = close_record(r, w);
   return HVI_OK;
 }
 

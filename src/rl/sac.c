@@ -105,11 +105,9 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   HVI_TRY(hvi_net_new(&sac->critic_net, &critic, err));
   hvi_arena arena = {0};
   take_all(sac, &arena);
-  arena.size = arena.used;
-  arena.base = hvi_alloc_doubles(arena.size);
-  sac->memory = arena.base;
-  if (!arena.base) return hvi_error_memory(err, "the trainer");
-  arena.used = 0;
+  arena = (hvi_arena){.size = arena.used};
+  arena.base = sac->memory = hvi_alloc_doubles(arena.size);
+  if (!sac->memory) return hvi_error_memory(err, "the trainer");
   take_all(sac, &arena);
   sac->row = 2 * sac->obs + sac->act + 2;
   sac->block_count = (s->buffer + HVI_SAC_BLOCK - 1) / HVI_SAC_BLOCK;
@@ -151,9 +149,8 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   *out = NULL;
   HVI_TRY(hvi_setting_check(&table, s, err));
   if (!isfinite(env->low) || !isfinite(env->high))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "SAC needs actions within a range, and those of '%s' have none",
-                         env->name);
+    return hvi_error_unsupported(
+        err, "SAC needs actions within a range, and those of '%s' have none", env->name);
   HVI_MAKE(hvi_sac, sac, "the trainer", err);
   sac->settings = *s;
   hvi_levels_add(sac->levels, NULL);
@@ -191,11 +188,10 @@ hvi_status hvi_sac_reserve(hvi_sac *sac, size_t count, hvi_error *err) {
     const size_t left = sac->settings.buffer - i * HVI_SAC_BLOCK;
     const size_t rows = left < HVI_SAC_BLOCK ? left : HVI_SAC_BLOCK;
     sac->blocks[i] = hvi_alloc(rows * sac->row, sizeof **sac->blocks);
-    if (!sac->blocks[i]) {
+    if (!sac->blocks[i])
       return hvi_error_set(err, HVI_ERROR_MEMORY,
                            "no memory for %zu transitions; choose a smaller replay buffer",
                            (i + 1) * HVI_SAC_BLOCK);
-    }
   }
   return HVI_OK;
 }

@@ -76,9 +76,8 @@ hvi_status hvi_sac_save(const hvi_sac *sac, const char *path, hvi_error *err) {
   memcpy(head.levels, sac->levels, sizeof head.levels);
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     if (!is_kept(row)) continue;
-    notes[count] = (hvi_tensor_note){
-        row->name, hvi_setting_format(row, &sac->settings, texts[count], SETTING_TEXT)};
-    count++;
+    const char *text = hvi_setting_format(row, &sac->settings, texts[count], SETTING_TEXT);
+    notes[count++] = (hvi_tensor_note){row->name, text};
   }
   HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
   HVI_TRY(list_state(&s, sac, err));

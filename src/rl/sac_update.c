@@ -285,9 +285,8 @@ hvi_status hvi_sac_attach(hvi_sac *const *all, size_t count, hvi_gang *gang, hvi
   hvi_device *d;
   hvi_device_sac *s;
   if (shape.hidden_count == 0 || shape.delay > HVI_DEVICE_SAC_DELAY)
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "a GPU needs a hidden layer, and a delay of at most %d",
-                         (int)HVI_DEVICE_SAC_DELAY);
+    return hvi_error_unsupported(err, "a GPU needs a hidden layer, and a delay of at most %d",
+                                 (int)HVI_DEVICE_SAC_DELAY);
   HVI_TRY(
       hvi_gang_note(gang, hvi_gang_device(gang, &d)->sac->make(&s, d, &shape, count, err), err));
   for (size_t i = 0; i < count; i++) all[i]->gang = gang;

@@ -12,12 +12,11 @@ void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *wei
                          hvi_counts *counts, hvi_arena *arena) {
   const size_t n = m->out;
   *l = (hvi_surrogate){.model = m, .weights = weights, .counts = counts};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; i++)
     l->points[i] = (hvi_point){.theta = hvi_arena_take(arena, m->dim),
                                .z = hvi_arena_take(arena, n),
                                .residual = hvi_arena_take(arena, n),
                                .cache = hvi_arena_take(arena, m->cache)};
-  }
   l->now = &l->points[0];
   l->next = &l->points[1];
   l->target = hvi_arena_take(arena, n);

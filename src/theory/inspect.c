@@ -142,15 +142,6 @@ static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const 
   return HVI_OK;
 }
 
-/* What holds for steps that adapt: of the theorem nothing, of the resolvent its contraction. */
-static void proximal_rates(hvi_inspection *out, const hvi_settings *s) {
-  const double mu = out->constants.mu, shrink = 1.0 / (1.0 + out->eta * mu);
-  const bool proximal = s->target == HVI_TARGET_PROXIMAL;
-  out->rates.rho = out->rates.rho_sharp = NAN;
-  out->rates.kappa2 = proximal && mu >= 0.0 ? shrink * shrink : NAN;
-  if (proximal) out->rates.eta_max = INFINITY;
-}
-
 static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
                           const hvi_settings *s, size_t steps, hvi_error *err) {
   HVI_TRY(hvi_problem_constants(&out->constants, p, err));
@@ -159,8 +150,12 @@ static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
   out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
                                 fmax(out->alpha, out->alpha_worst));
   out->by_residual = !p->solution && !p->ops->dist2;
-  if (adapts(s)) {
-    proximal_rates(out, s);
+  if (adapts(s)) { /* of the theorem nothing holds, of the resolvent its contraction */
+    const double mu = out->constants.mu, shrink = 1.0 / (1.0 + out->eta * mu);
+    const bool proximal = s->target == HVI_TARGET_PROXIMAL;
+    out->rates.rho = out->rates.rho_sharp = NAN;
+    out->rates.kappa2 = proximal && mu >= 0.0 ? shrink * shrink : NAN;
+    if (proximal) out->rates.eta_max = INFINITY;
     return HVI_OK;
   }
   HVI_TRY(hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err));

@@ -175,15 +175,7 @@ static bool come_near(double *z, const double *solution, double scale, size_t n)
   return true;
 }
 
-/* |z - z*|^2, or the squared residual, where the steps stand */
-static double measure(const hvi_steps *s) {
-  const hvi_problem *p = s->problem;
-  if (p->solution) return hvi_vec_dist2(s->z, p->solution, p->model->out);
-  const double residual = hvi_problem_residual(p, s->z, s->f);
-  return residual * residual;
-}
-
-/* The rate from z on; x, logs: [most + 1] each */
+/* The rate from z on; x, logs: [most + 1] each, x of |z - z*|^2 or squared residuals */
 static double rate_from(hvi_steps *s, const double *theta, double *z, double *x, double *logs,
                         size_t most) {
   const hvi_problem *p = s->problem;
@@ -193,7 +185,9 @@ static double rate_from(hvi_steps *s, const double *theta, double *z, double *x,
   size_t count = 0;
   while (count <= most) {
     hvi_steps_stand(s, theta, z);
-    const double now = x[count++] = measure(s);
+    const double residual = p->solution ? NAN : hvi_problem_residual(p, z, s->f);
+    const double now = p->solution ? hvi_vec_dist2(z, p->solution, n) : residual * residual;
+    x[count++] = now;
     if (!(now > hvi_rate_rounding * scale) || (p->solution && now > still_near * scale)) break;
     hvi_vec_copy(z, s->exact, n);
   }

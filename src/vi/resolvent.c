@@ -54,19 +54,14 @@ void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *aren
   r->work = hvi_arena_take(arena, 9 * n);
 }
 
-/* The Frobenius norm of Xi^-1 A bounds its largest singular value. */
-static double frobenius(const hvi_resolvent *r) {
+size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
+                               const double *f) {
+  const size_t evals = hvi_problem_linearise(r->problem, r->A, r->b, theta, z, f, r->work);
   const size_t n = r->problem->model->out;
   const double *w = r->problem->weights;
   double sum = 0.0;
   for (size_t i = 0; i < n; i++) sum += hvi_vec_norm2(r->A + i * n, n) / (w ? w[i] * w[i] : 1.0);
-  return sqrt(sum);
-}
-
-size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
-                               const double *f) {
-  const size_t evals = hvi_problem_linearise(r->problem, r->A, r->b, theta, z, f, r->work);
-  r->lipschitz = frobenius(r);
+  r->lipschitz = sqrt(sum); /* the Frobenius norm bounds the largest singular value */
   return evals;
 }
 
@@ -169,15 +164,6 @@ double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double 
   return reached;
 }
 
-/* h[n] = H(v) */
-static void shifted(const hvi_resolvent *r, double *h, const double *theta, const double *v,
-                    const double *z, double eta) {
-  const hvi_problem *p = r->problem;
-  p->ops->operate(p, NULL, theta, v, h);
-  for (size_t i = 0; i < p->model->out; i++)
-    h[i] = v[i] - z[i] + eta * h[i] / (p->weights ? p->weights[i] : 1.0);
-}
-
 /* |v - P(v - H(v))|; scratch: 2 n doubles. */
 static double natural(const hvi_resolvent *r, const double *v, const double *h, double *scratch) {
   const size_t n = r->problem->model->out;
@@ -201,7 +187,9 @@ size_t hvi_resolvent_approach(const hvi_resolvent *r, double *v, const double *t
   }
   hvi_problem_project(p, x, v);
   for (size_t k = 1;; k++) {
-    shifted(r, h, theta, v, z, eta);
+    p->ops->operate(p, NULL, theta, v, h);
+    for (size_t i = 0; i < n; i++) /* H(v) */
+      h[i] = v[i] - z[i] + eta * h[i] / (p->weights ? p->weights[i] : 1.0);
     const double moved = hvi_vec_dist2(v, before, n), change = hvi_vec_dist2(h, h_before, n);
     const double measured = phi * phi / (4.0 * s_before) * moved / change;
     const double next = k == 1 ? 0.5 * sqrt(moved / change) : fmin(rho * s, measured);

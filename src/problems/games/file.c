@@ -27,10 +27,8 @@ static hvi_status read_activation(hvi_reader *r, const hvi_node *layer,
   *activation = hvi_activation_find(name);
   if (*activation != HVI_ACTIVATION_COUNT) return HVI_OK;
   char list[200] = "";
-  for (int a = 0; a < HVI_ACTIVATION_COUNT; a++) {
-    if (a) strcat(list, ", ");
-    strcat(list, hvi_activation_name((hvi_activation)a));
-  }
+  for (int a = 0; a < HVI_ACTIVATION_COUNT; a++)
+    hvi_append(list, sizeof list, "%s%s", a ? ", " : "", hvi_activation_name((hvi_activation)a));
   return hvi_reader_fail(r, node, "unknown activation '%.40s'; there are %s", name, list);
 }
 

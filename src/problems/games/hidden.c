@@ -74,12 +74,6 @@ static hvi_status make_pair(hvi_problem **problem, hvi_player players[2], const 
   return hvi_game_new(problem, &(hvi_game_spec){2, players, 2, payoffs, solution}, err);
 }
 
-static void reach(double *lower, double *upper, double inner, double outer) {
-  const double end = 1.0 / (1.0 + exp(outer));
-  *lower = inner == 0.0 || outer == 0.0 ? 0.5 : outer > 0.0 ? end : 0.0;
-  *upper = inner == 0.0 || outer == 0.0 ? 0.5 : outer > 0.0 ? 1.0 : end;
-}
-
 hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   static const double half[2] = {0.5, 0.5}, row[1] = {-4.0}, column[1] = {4.0};
   static const double linear[2] = {2.0, -2.0};
@@ -97,7 +91,10 @@ hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, hvi_erro
   hvi_player players[2];
   hvi_layer layers[4];
   for (size_t k = 0; k < 2; k++) {
-    reach(&lower[k], &upper[k], a[2 * k], a[2 * k + 1]);
+    const double outer = a[2 * k + 1], end = 1.0 / (1.0 + exp(outer));
+    const bool still = a[2 * k] == 0.0 || outer == 0.0;
+    lower[k] = still ? 0.5 : outer > 0.0 ? end : 0.0;
+    upper[k] = still ? 0.5 : outer > 0.0 ? 1.0 : end;
     double sign = k == 1 && v->signs ? -1.0 : 1.0;
     players[k] = (hvi_player){.name = k == 0 ? "even" : "odd",
                               .theta0 = &theta0[k],

@@ -202,7 +202,6 @@ hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_er
                          {&t.lower, n}, {&t.upper, n}, {&t.first, 2 * n * d},
                          {&t.second, 2 * n * n}, {&t.work, 2 * m * m + 4 * m}));
   hvi_rng rng = hvi_rng_new(o->seed, "quadratic", o->instance);
-  const hvi_status status = make_game(problem, &t, v, &rng, err);
-  hvi_free(t.A);
-  return status;
+  HVI_OWN double *owned = t.A;
+  return make_game(problem, &t, v, &rng, err);
 }

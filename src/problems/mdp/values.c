@@ -89,9 +89,8 @@ static hvi_status complain_small(hvi_error *err) {
 static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
   hvi_band A;
   HVI_TRY(band_new(&A, m, width, 0.0, 1.0, err));
-  const bool good = hvi_band_stationary(m->law, &A);
-  hvi_free(A.entries);
-  return good ? HVI_OK : complain_small(err);
+  HVI_OWN double *entries = A.entries;
+  return hvi_band_stationary(m->law, &A) ? HVI_OK : complain_small(err);
 }
 
 /* Damped steps in place, with y as workspace, until the change |P'x - x|_1 is rounding or no longer
@@ -217,13 +216,12 @@ static hvi_status complain_rank(const double *L, size_t d, size_t j, double *c, 
     c[k] /= L[k * d + k];
   }
   for (size_t k = 0; k < j; k++) {
-    const size_t used = strlen(list);
     if (fabs(c[k]) < 1e-5) continue;
-    if (used + 32 > sizeof list) {
+    if (strlen(list) + 32 > sizeof list) {
       strcat(list, ", ...");
       break;
     }
-    snprintf(list + used, sizeof list - used, "%s%zu", used ? ", " : "", k + 1);
+    hvi_append(list, sizeof list, "%s%zu", *list ? ", " : "", k + 1);
   }
   return hvi_error_input(
       err, "the features lack full column rank: column %zu is a combination of columns %s", j + 1,

@@ -65,10 +65,6 @@ typedef struct pass {
 /* A cache: {the sample's address | the rows as eval found them | the lot's sources} */
 static pass *cached_rows(double *cache) { return (pass *)(void *)(cache + 1); }
 
-static uint32_t *own_sources(const rir *r, double *cache) {
-  return (uint32_t *)(void *)(cached_rows(cache) + r->data.rows);
-}
-
 /* a[k] = sum_j W[k][j] x[j] */
 static void first_layer(double a[HIDDEN], const double *W, const pass *t) {
   for (size_t k = 0; k < HIDDEN; k++) a[k] = hvi_vec_dot(W + k * WIDTH, t->x, WIDTH);
@@ -106,7 +102,7 @@ static void eval(const hvi_model *base, double *cache, const double *theta, doub
   const uint32_t *source = hvi_single_sample(cache);
   pass *rows = cached_rows(cache);
   if (!source) {
-    uint32_t *own = own_sources(r, cache);
+    uint32_t *own = (uint32_t *)(void *)(rows + r->data.rows);
     predict(r, theta, z);
     /* row i is resampled when its uniform number is below z_i + delta */
     for (size_t i = 0; i < r->data.rows; i++)

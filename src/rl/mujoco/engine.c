@@ -60,10 +60,11 @@ hvi_status hvi_mujoco_start(hvi_error *err) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, install);
   if (mj_version() == mjVERSION_HEADER) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "built for MuJoCo %d but running with %d; build again with the library that "
-                       "is installed",
-                       mjVERSION_HEADER, mj_version());
+  return hvi_error_unsupported(
+      err,
+      "built for MuJoCo %d but running with %d; build again with the library that "
+      "is installed",
+      mjVERSION_HEADER, mj_version());
 }
 
 hvi_status hvi_mujoco_guard(void (*call)(void *context), void *context, char *text, size_t size) {
@@ -128,9 +129,7 @@ hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const cha
   mj_deleteVFS(vfs);
   if (w.model) {
     *made = (hvi_mujoco_model){w.model, 1};
-    *model = made;
-    made = NULL;
-    return HVI_OK;
+    HVI_GIVE(model, made);
   }
   if (!status) status = status_of(w.text);
   if (memory || status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
