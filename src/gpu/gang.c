@@ -360,7 +360,7 @@ static size_t steps_for(const hvi_gang *g, size_t count) {
   size_t rows = 1;
   for (size_t i = 0; i < count; i++) rows += g->batch[i]->job.rows;
   const size_t few = ROWS_OF_CALL / rows;
-  return few < steps ? few + (few == 0) : steps;
+  return few > steps ? steps : few > 0 ? few : 1;
 }
 
 /* What the head of the queue asks for; the lock is let go meanwhile. */
