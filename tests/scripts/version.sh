@@ -54,7 +54,7 @@ says CITATION.cff '^date-released: 2031-02-28$'
 says include/hvi/version.h '^#define HVI_VERSION_MAJOR 77$'
 says docs/install.md 'hvi-77\.8\.9-x86_64'
 says docs/install.md 'libhvi\.so\.77\b'
-says docs/data-files.md '^made by hvi      0\.1\.0'
+says docs/data-files.md '^made by hvi      0\.2\.0'
 says tests/golden/abi.txt '^soname libhvi\.so\.77$'
 ! release 77.9.0 || fail "released twice"
 grep -q 'nothing that is not released' "$scratch/said" || fail "$(cat "$scratch/said")"

@@ -66,7 +66,8 @@ static void find_successors(const hvi_value *v, const hvi_value_sample *s, const
   size_t ends = 0;
   for (size_t i = 0; i < v->spec.batch; i++)
     if (!goes_on(v, s, i)) s->end[ends++] = s->row[i];
-  hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->end, ends, whose, y);
+  hvi_value_forward(v, s->scratch, theta,
+                    &(hvi_value_states){v->spec.data->next, s->end, ends, whose}, y);
   for (size_t i = v->spec.batch; i-- > 0;) y[i] = goes_on(v, s, i) ? z[i + 1] : y[--ends];
 }
 

@@ -136,9 +136,10 @@ static void td_target(const hvi_rule_settings *s, const hvi_problem *p, const vo
                       double eta, double *state, double *theta) {
   const workspace k = begin_step(p, sample, state, theta);
   if (k.head[0] == 0.0) hvi_vec_copy(k.second, theta, k.m->dim);
-  hvi_value_forward(k.v, k.s->scratch, k.second, k.v->spec.data->next, k.s->row, k.n,
-                    k.v->spec.draw == HVI_VALUE_ALL ? HVI_DEVICE_SUCCESSORS : HVI_DEVICE_OWN,
-                    k.next);
+  const bool all = k.v->spec.draw == HVI_VALUE_ALL;
+  const hvi_value_states successors = {k.v->spec.data->next, k.s->row, k.n,
+                                       all ? HVI_DEVICE_SUCCESSORS : HVI_DEVICE_OWN};
+  hvi_value_forward(k.v, k.s->scratch, k.second, &successors, k.next);
   find_delta(&k);
   k.m->ops->vjp(k.m, k.cache, theta, k.delta, k.step);
   step_theta(s, &k, theta, eta);

@@ -75,10 +75,16 @@ size_t hvi_value_equations(const hvi_problem *p, const void *sample, const doubl
 void hvi_value_scale_state(const hvi_value *v, float *x, const float *s);
 /* Floats of scratch that values take; at a whole cache line. */
 size_t hvi_value_scratch(const hvi_value *v);
-/* V_theta of rows source[index[i]][obs], or of source[i][obs] without an index: values[rows]. `whose`: where they
- * are the same each time, as gpu/device.h has it. */
-void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
-                       const size_t *index, size_t rows, hvi_device_rows whose, double *values);
+/* States source[index[i]][obs], or source[i][obs] without an index. */
+typedef struct hvi_value_states {
+  const float *source;
+  const size_t *index;
+  size_t rows;
+  hvi_device_rows whose; /* for a device: whether they are the same each time (gpu/device.h) */
+} hvi_value_states;
+/* V_theta of states: values[rows]. */
+void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta,
+                       const hvi_value_states *states, double *values);
 
 /* Makes scratch ready for theta; then the inputs of the last layer for up to HVI_NET_ROWS rows of
  * source, `stride` apart. */

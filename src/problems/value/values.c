@@ -36,9 +36,7 @@ size_t hvi_value_scratch(const hvi_value *v) {
 typedef struct pass {
   const hvi_value *v;
   float *weights, *workers;
-  const float *source;
-  const size_t *index;
-  size_t rows;
+  hvi_value_states states;
   double *values;
 } pass;
 
@@ -58,11 +56,12 @@ static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_
   (void)err;
   const pass *p = context;
   const hvi_value *v = p->v;
-  const size_t first = slice * HVI_NET_ROWS, left = p->rows - first;
+  const hvi_value_states *s = &p->states;
+  const size_t first = slice * HVI_NET_ROWS, left = s->rows - first;
   const size_t count = left < HVI_NET_ROWS ? left : HVI_NET_ROWS;
   const float *trace = evaluate(v, p->weights, p->workers + worker * worker_scratch(v),
-                                p->index ? p->source : p->source + first * v->obs,
-                                p->index ? p->index + first : NULL, count);
+                                s->index ? s->source : s->source + first * v->obs,
+                                s->index ? s->index + first : NULL, count);
   const float *y = hvi_net_output(v->net, trace, count, v->net->layer_count - 1);
   for (size_t i = 0; i < count; i++)
     p->values[first + i] = v->spec.shift + v->spec.scale * (double)y[i];
@@ -83,26 +82,21 @@ const float *hvi_value_features(const hvi_value *v, float *scratch, const float 
   return layers > 1 ? hvi_net_output(v->net, trace, rows, layers - 2) : x;
 }
 
-void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
-                       const size_t *index, size_t rows, hvi_device_rows whose, double *values) {
+void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta,
+                       const hvi_value_states *states, double *values) {
   hvi_member *member = hvi_mlp_member(v->one.base.model);
+  const size_t rows = states->rows, *index = states->index;
   if (rows == 0) return;
   if (member) {
-    hvi_inputs in = {.rows = rows, .whose = whose};
+    hvi_inputs in = {.rows = rows, .whose = states->whose};
     float *x = hvi_member_inputs(member, in.whose, rows, &in.row);
     for (size_t i = 0; x && i < rows; i++)
-      hvi_value_scale_state(v, x + i * in.row, source + (index ? index[i] : i) * v->obs);
+      hvi_value_scale_state(v, x + i * in.row, states->source + (index ? index[i] : i) * v->obs);
     hvi_member_eval(member, theta, &in, values);
     for (size_t i = 0; i < rows; i++) values[i] = v->spec.shift + v->spec.scale * values[i];
     return;
   }
-  pass p = {.v = v,
-            .weights = scratch,
-            .workers = scratch + aligned(v->net->weights),
-            .source = source,
-            .index = index,
-            .rows = rows,
-            .values = values};
+  pass p = {v, scratch, scratch + aligned(v->net->weights), *states, values};
   hvi_value_prepare(v, scratch, theta);
   hvi_parallel_run((rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS, v->spec.threads, forward_slice, &p,
                    NULL);
@@ -121,7 +115,7 @@ hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, cons
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, rows ? (const void *)obs : theta, err));
   HVI_NEW(float, scratch, hvi_value_scratch(v), "values", err);
-  hvi_value_forward(v, scratch, theta, obs, NULL, rows, HVI_DEVICE_OWN, values);
+  hvi_value_forward(v, scratch, theta, &(hvi_value_states){.source = obs, .rows = rows}, values);
   return HVI_OK;
 }
 
