@@ -204,10 +204,11 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
 
 static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_error *err) {
   static const file_head nothing;
+  const int flags = (j->rule == HVI_JOURNAL_PART ? O_RDONLY : O_RDWR) | O_NOFOLLOW;
   struct stat st;
   file_head head = nothing;
   HVI_TRY(hvi_file_plain(j->path, err));
-  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, j->path, err));
+  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, flags, j->path, err));
   if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
   const uint64_t size = (uint64_t)st.st_size;
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;
@@ -352,6 +353,7 @@ hvi_status hvi_journal_absorb(hvi_journal *j, const char *whole, const hvi_share
   char own[HVI_LEVELS_TEXT] = "";
   hvi_levels_add(own, NULL);
   head->merges = hvi_share_froms(share) > 0;
+  if (share && share->name) name = share->name;
   for (size_t i = 0; i < hvi_share_froms(share); i++)
     HVI_TRY(absorb(j, whole, share->from[i], name, head, renumber, err));
   if (j && head->merges && hvi_words_find(head->levels, '+', own, strlen(own)) < 0)

@@ -115,8 +115,13 @@ for k in 1 2 3; do
 done
 expect 0 merge tp.st.part-*
 cmp -s t.st tp.st || fail "another test set"
+chmod a-w dp.st.part-*/* ep.part-*/*
 expect 0 merge dp.st.part-*
 cmp -s d.st dp.st || fail "another data set"
+expect 0 merge dp.st.part-* --out renamed.st
+cmp -s d.st renamed.st || fail "another data set under another name"
+expect 0 merge ep.part-* --out renamed
+grep -v seconds out | cmp -s - e.out || fail "another ensemble under another name"
 expect 0 merge ep.part-*
 grep -v seconds out | cmp -s - e.out || fail "another ensemble"
 # with other instructions it is the same whole, and what is in no part is not computed
