@@ -122,6 +122,7 @@ int hvi_cli_merge(int argc, char **argv) {
   words[count] = NULL;
   hvi_shared.from = m.folders;
   hvi_shared.from_count = m.count;
+  hvi_shared.name = first->name;
   const hvi_verb *c = hvi_verb_find(hvi_commands, words[0]);
   return c ? c->run((int)count, words) : hvi_command_unknown(words[0]);
 }

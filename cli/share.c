@@ -4,6 +4,8 @@
 #include "io/kept.h"
 #include "rollout.h"
 
+#include <limits.h>
+
 hvi_share hvi_shared;
 
 static const char KIND[] = "part of a run";
@@ -13,7 +15,8 @@ static struct {
   int argc;
   char **argv; /* a copy, from "hvi" on */
   const char *asked;
-  char *path; /* of the file `part` */
+  char *path;              /* of the file `part` */
+  char name[NAME_MAX + 1]; /* of the run's file; "": it is a folder */
 } own;
 
 /* Ranks */
@@ -91,8 +94,10 @@ static bool is_dropped(char **argv, int i) {
 /* Words are divided by line feeds, so that none may have one. */
 static hvi_status write_part(const char *settings, bool finished, hvi_error *err) {
   char which[48], words[HVI_PART_TEXT] = "";
-  hvi_tensor_note notes[] = {
-      {"part", which}, {"finished", finished ? "yes" : "no"}, {"command", words}};
+  hvi_tensor_note notes[] = {{"part", which},
+                             {"finished", finished ? "yes" : "no"},
+                             {"command", words},
+                             {"name", own.name}};
   snprintf(which, sizeof which, "%zu/%zu", hvi_shared.part + 1, hvi_shared.parts);
   for (int i = 1; i < own.argc; i++) {
     if (strchr(own.argv[i], '\n') || strlen(words) + strlen(own.argv[i]) + 2 > sizeof words)
@@ -100,7 +105,8 @@ static hvi_status write_part(const char *settings, bool finished, hvi_error *err
     if (!is_dropped(own.argv, i)) hvi_append(words, sizeof words, "%s\n", own.argv[i]);
   }
   hvi_kept head = {.kind = KIND, .about = settings, .device = hvi_shared.device};
-  return hvi_kept_write(&head, own.path, &(hvi_tensors){.note_count = 3, .notes = notes}, err);
+  return hvi_kept_write(&head, own.path,
+                        &(hvi_tensors){.note_count = *own.name ? 4 : 3, .notes = notes}, err);
 }
 
 int hvi_share_begin(const char **out, char **made, bool file, bool begins) {
@@ -116,6 +122,7 @@ int hvi_share_begin(const char **out, char **made, bool file, bool begins) {
   *made = folder ? hvi_path_join(folder, file ? hvi_base_name(*out) : "", "") : NULL;
   own.path = folder ? hvi_path_join(folder, "part", "") : NULL;
   if (!*made || !own.path) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for a path");
+  if (file) snprintf(own.name, sizeof own.name, "%s", hvi_base_name(*made));
   *out = *made;
   if (hvi_talk.follows) return HVI_EXIT_DONE;
   HVI_CALL(hvi_folder_make(folder, &hvi_fault));
@@ -144,6 +151,7 @@ hvi_status hvi_part_read(hvi_part_file *p, const char *folder, hvi_error *err) {
              *command = hvi_tensors_note(t, "command");
   p->line = hvi_tensors_note(t, "hvi.kept");
   p->settings = hvi_tensors_note(t, "about");
+  p->name = hvi_tensors_note(t, "name");
   p->finished = end && strcmp(end, "yes") == 0;
   snprintf(p->text, sizeof p->text, "%s", command ? command : "");
   for (char *w = strtok(p->text, "\n"); w && p->word_count < HVI_PART_WORDS; w = strtok(NULL, "\n"))

@@ -38,6 +38,7 @@ typedef struct hvi_part_file {
   struct hvi_tensors *file; /* which holds the texts */
   const char *line;         /* what, version, level of instructions */
   const char *settings;
+  const char *name; /* of its journal; NULL: it has several, or is of an earlier hvi */
   bool finished;
   size_t part, parts;
   size_t word_count;

@@ -264,9 +264,9 @@ static hvi_status open_journal(blocks *b, hvi_error *err) {
                                 : a->resume                       ? HVI_JOURNAL_RESUME
                                                                   : HVI_JOURNAL_NEW;
   const char *name = hvi_base_name(a->checkpoint);
-  HVI_TRY(hvi_journal_absorb(NULL, &hvi_shared, name, &head, false, err));
+  HVI_TRY(hvi_journal_absorb(NULL, a->checkpoint, &hvi_shared, name, &head, false, err));
   HVI_TRY(hvi_journal_open(&b->journal, a->checkpoint, &head, rule, err));
-  return hvi_journal_absorb(b->journal, &hvi_shared, name, &head, false, err);
+  return hvi_journal_absorb(b->journal, a->checkpoint, &hvi_shared, name, &head, false, err);
 }
 
 static hvi_status hand_out(blocks *b, bool *stopped, hvi_error *err) {

@@ -12,6 +12,7 @@ typedef struct hvi_share {
   size_t part, parts;      /* units part, part + parts, ...; parts 0: all */
   size_t from_count;       /* a merge: */
   const char **from;       /* [from_count] folders of parts */
+  const char *name;        /* of the journals in them; NULL: as that of the whole */
   const char *device;      /* that computes them beside the processor, by its level; NULL: none */
   struct hvi_ranks *ranks; /* NULL: this process alone */
 } hvi_share;

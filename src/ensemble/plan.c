@@ -22,8 +22,8 @@ static bool settings_fit(const hvi_settings *s) {
   const bool plain = s->inner.linear != HVI_SOLVE_MATRIX_FREE && !s->inner.adapt_damping;
   if (s->optimizer != &hvi_optimizer_gd && !(is_damped(s) && plain)) return false;
   return !s->baseline && s->target == HVI_TARGET_PLAIN && !s->accelerate && !s->alternating &&
-         s->step_rule != HVI_STEP_ADAPTIVE && s->alpha == 0.0 && s->max_f_evals == 0 &&
-         s->max_seconds == 0.0;
+         s->step_rule != HVI_STEP_ADAPTIVE && s->eta_decay == 0.0 && s->inner_lr_decay == 0.0 &&
+         s->alpha == 0.0 && !s->tol_relative && s->max_f_evals == 0 && s->max_seconds == 0.0;
 }
 
 /* Player k's model as a stack, or NULL when it is something else. */

@@ -204,10 +204,11 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
 
 static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_error *err) {
   static const file_head nothing;
+  const int flags = (j->rule == HVI_JOURNAL_PART ? O_RDONLY : O_RDWR) | O_NOFOLLOW;
   struct stat st;
   file_head head = nothing;
   HVI_TRY(hvi_file_plain(j->path, err));
-  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, j->path, err));
+  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, flags, j->path, err));
   if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
   const uint64_t size = (uint64_t)st.st_size;
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;
@@ -329,27 +330,32 @@ static hvi_status absorb_kind(hvi_journal *j, hvi_journal *from, unsigned kind, 
   return HVI_OK;
 }
 
-static hvi_status absorb(hvi_journal *j, const char *folder, const char *name, hvi_kept *head,
-                         bool renumber, hvi_error *err) {
+static hvi_status absorb(hvi_journal *j, const char *whole, const char *folder, const char *name,
+                         hvi_kept *head, bool renumber, hvi_error *err) {
   HVI_OWN char *start = hvi_join_texts(folder, "/"),
                *path = start ? hvi_join_texts(start, name) : NULL;
-  HVI_OWN char *file = path ? hvi_join_texts(path, ".partial") : NULL;
+  HVI_OWN char *file = path ? hvi_join_texts(path, ".partial") : NULL,
+               *own = hvi_join_texts(whole, ".partial");
   HVI_OWN_BY(release) hvi_journal *from = NULL;
-  if (!file) return hvi_error_memory(err, "a file name");
-  if (access(file, F_OK) != 0) return hvi_error_system(err, "read", file);
+  struct stat one, other;
+  if (!file || !own) return hvi_error_memory(err, "a file name");
+  if (stat(file, &one) != 0) return hvi_error_system(err, "read", file);
+  if (stat(own, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
+    return hvi_error_input(err, "'%s' is a part's: the whole goes elsewhere", own);
   HVI_TRY(hvi_journal_open(&from, path, head, HVI_JOURNAL_PART, err));
   for (unsigned k = 0; j && k < HVI_JOURNAL_KINDS; k++)
     HVI_TRY(absorb_kind(j, from, k, renumber, err));
   return HVI_OK;
 }
 
-hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,
-                              hvi_kept *head, bool renumber, hvi_error *err) {
+hvi_status hvi_journal_absorb(hvi_journal *j, const char *whole, const hvi_share *share,
+                              const char *name, hvi_kept *head, bool renumber, hvi_error *err) {
   char own[HVI_LEVELS_TEXT] = "";
   hvi_levels_add(own, NULL);
   head->merges = hvi_share_froms(share) > 0;
+  if (share && share->name) name = share->name;
   for (size_t i = 0; i < hvi_share_froms(share); i++)
-    HVI_TRY(absorb(j, share->from[i], name, head, renumber, err));
+    HVI_TRY(absorb(j, whole, share->from[i], name, head, renumber, err));
   if (j && head->merges && hvi_words_find(head->levels, '+', own, strlen(own)) < 0)
     memcpy(j->other, head->levels, sizeof j->other);
   return HVI_OK;

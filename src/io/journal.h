@@ -42,9 +42,10 @@ size_t hvi_journal_count(const hvi_journal *j, unsigned kind);
 /* Takes over what the journals FOLDER/name of the parts of a merge, which must be there and have the
  * same head, have and this one lacks; renumber: all of it, behind what is there. Nothing can be appended
  * then where this process has another level than they. To be called with NULL before the journal is
- * opened, so that the head takes over their level. */
-hvi_status hvi_journal_absorb(hvi_journal *j, const hvi_share *share, const char *name,
-                              hvi_kept *head, bool renumber, hvi_error *err);
+ * opened, so that the head takes over their level, and that none of them is opened as that of the run
+ * that makes `whole`. The share may have another name for them. */
+hvi_status hvi_journal_absorb(hvi_journal *j, const char *whole, const hvi_share *share,
+                              const char *name, hvi_kept *head, bool renumber, hvi_error *err);
 
 /* These may be called by several threads at once. */
 /* Whether there is a record, and how long it is. */

@@ -94,9 +94,9 @@ hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
   if (run->follows) return HVI_OK;
   hvi_notes_lines(lines, &run->notes);
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  HVI_TRY(hvi_journal_absorb(NULL, s->share, name, &kept, false, err));
+  HVI_TRY(hvi_journal_absorb(NULL, path, s->share, name, &kept, false, err));
   HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
-  HVI_TRY(hvi_journal_absorb(run->journal, s->share, name, &kept, false, err));
+  HVI_TRY(hvi_journal_absorb(run->journal, path, s->share, name, &kept, false, err));
   hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
   hvi_notes_add(&run->notes, "level", "%s", kept.levels);
   return HVI_OK;

@@ -316,11 +316,11 @@ static hvi_status open_journal(session *s, hvi_error *err) {
                    .accept_other_bits = o->accept_other_bits};
   HVI_OWN char *cells = hvi_path_join(study->runs ? study->runs : study->id, "cells", "");
   if (!cells) return hvi_error_memory(err, "a path");
-  HVI_TRY(hvi_journal_absorb(NULL, o->share, cells, &head, true, err));
+  HVI_TRY(hvi_journal_absorb(NULL, path, o->share, cells, &head, true, err));
   hvi_status status = hvi_journal_open(&s->journal, path, &head, rule, err);
   if (status == HVI_ERROR_MISMATCH && !o->resume)
     status = hvi_journal_open(&s->journal, path, &head, HVI_JOURNAL_FRESH, err);
-  if (!status) status = hvi_journal_absorb(s->journal, o->share, cells, &head, true, err);
+  if (!status) status = hvi_journal_absorb(s->journal, path, o->share, cells, &head, true, err);
   hvi_levels_add(study->claims->levels, head.levels);
   return status ? status : read_records(s, err);
 }

@@ -96,6 +96,15 @@ static void the_solver_where_they_do_not(void **state) {
   s = method_named("gd");
   s.max_f_evals = 7;
   assert_false(takes_lanes(make_builtin, "pennies", &s));
+  s = method_named("gd");
+  s.eta_decay = 0.5;
+  assert_false(takes_lanes(make_builtin, "pennies", &s));
+  s = method_named("gd");
+  s.inner_lr_decay = 0.5;
+  assert_false(takes_lanes(make_builtin, "pennies", &s));
+  s = method_named("gd");
+  s.tol_relative = true;
+  assert_false(takes_lanes(make_builtin, "pennies", &s));
 }
 
 static hvi_status make_mixed(void *context, size_t index, hvi_problem **p, hvi_error *err) {

@@ -325,13 +325,16 @@ static void parts_are_absorbed_at_their_own_level(void **state) {
   make_journal(ends);
   hvi_levels_add(own, NULL);
   HVI_OWN unsigned char *before = file_bytes(here.partial, &size);
+  hvi_kept into_part = {.kind = "test", .about = settings};
+  check_error(hvi_journal_absorb(NULL, here.file, &share, name, &into_part, false, &err),
+              HVI_ERROR_INPUT, &err, "is a part's");
   for (int lower = 0; lower < 2; lower++) {
     hvi_kept head = {.kind = "test", .about = settings};
     if (lower) setenv("HVI_CPU_LEVEL", "baseline", 1);
     const bool other = lower && strncmp(own, "baseline", 8) != 0;
-    check_ok(hvi_journal_absorb(NULL, &share, name, &head, false, &err), &err);
+    check_ok(hvi_journal_absorb(NULL, path, &share, name, &head, false, &err), &err);
     check_ok(hvi_journal_open(&j, path, &head, HVI_JOURNAL_FRESH, &err), &err);
-    check_ok(hvi_journal_absorb(j, &share, name, &head, false, &err), &err);
+    check_ok(hvi_journal_absorb(j, path, &share, name, &head, false, &err), &err);
     assert_string_equal(head.levels, own);
     check_records(j, RECORDS);
     const hvi_status status = hvi_journal_append(j, 0, 9, "x", 1, &err);

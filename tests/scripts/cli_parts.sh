@@ -91,6 +91,10 @@ refused 3 'checksum|damaged' merge copy p.part-2-of-3 p.part-3-of-3
 for wrong in 0/3 4/3 1 1/ a/b 1/2/3 -1/2 1/1001; do refused 2 'should be K/N' reproduce "$study" --part "$wrong"; done
 refused 2 'goes with --ensemble' solve rps --part 1/2
 refused 2 'go with --checkpoint' solve rps --ensemble 10 --part 1/2
+# nor does a merge write into a part
+cp -r p.part-3-of-3 third
+refused 3 "'third/pennies/cells.partial' is a part's" merge p.part-1-of-3 p.part-2-of-3 third --out third -q
+diff -r third p.part-3-of-3 || fail "a part is no longer what it was"
 # a part whose journal lost a cell is not believed
 cp -r p.part-2-of-3 hurt
 truncate -s -8 hurt/pennies/cells.partial
@@ -111,8 +115,13 @@ for k in 1 2 3; do
 done
 expect 0 merge tp.st.part-*
 cmp -s t.st tp.st || fail "another test set"
+chmod a-w dp.st.part-*/* ep.part-*/*
 expect 0 merge dp.st.part-*
 cmp -s d.st dp.st || fail "another data set"
+expect 0 merge dp.st.part-* --out renamed.st
+cmp -s d.st renamed.st || fail "another data set under another name"
+expect 0 merge ep.part-* --out renamed
+grep -v seconds out | cmp -s - e.out || fail "another ensemble under another name"
 expect 0 merge ep.part-*
 grep -v seconds out | cmp -s - e.out || fail "another ensemble"
 # with other instructions it is the same whole, and what is in no part is not computed

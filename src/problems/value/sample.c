@@ -116,13 +116,15 @@ size_t hvi_value_rows_seen(const hvi_value *v, const hvi_value_sample *s) {
 /* The k-th of the rows to draw from. */
 static size_t row_of(const hvi_value *v, size_t k) { return v->returns ? v->usable[k] : k; }
 
-/* Rows of the rarest chunks so far: one in a hundred of all chunks, at random. */
-static void fresh_from_rare(const hvi_value *v, hvi_value_sample *s, size_t first, size_t count,
-                            hvi_rng *rng) {
+/* Rows of the rarest chunks so far: one in a hundred of all chunks, at random. How many: none before
+ * there is a chunk. */
+static size_t fresh_from_rare(const hvi_value *v, hvi_value_sample *s, size_t first, size_t count,
+                              hvi_rng *rng) {
   s->draws++; /* with this one */
   const size_t rows = hvi_value_rows_seen(v, s), length = hvi_value_chunk(v);
   s->draws--;
   const size_t chunks = rows / length;
+  if (chunks == 0) return 0;
   size_t most = 1 + chunks / 100;
   if (most > MOST_RARE) most = MOST_RARE;
   hvi_value_find_rarest(v, &s->rare, chunks * length, length, most);
@@ -130,6 +132,7 @@ static void fresh_from_rare(const hvi_value *v, hvi_value_sample *s, size_t firs
     const size_t chunk = s->rare.chunk[(size_t)(hvi_rng_uniform(rng) * (double)most)];
     s->row[first + i] = chunk * length + (size_t)(hvi_rng_uniform(rng) * (double)length);
   }
+  return count;
 }
 
 static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *rng) {
@@ -146,8 +149,8 @@ static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *
     s->row[i] = row_of(v, next);
     if (++next == count) next = 0;
   }
-  const size_t rare = (size_t)(v->spec.replay_rare * (double)v->spec.replay);
-  if (rare > 0) fresh_from_rare(v, s, fresh, rare, &own);
+  size_t rare = (size_t)(v->spec.replay_rare * (double)v->spec.replay);
+  if (rare > 0) rare = fresh_from_rare(v, s, fresh, rare, &own);
   const bool all = fresh == 0 || t >= count / fresh; /* otherwise those up to here */
   const double there = (double)(all ? count : (t + 1) * fresh);
   for (size_t i = fresh + rare; i < n; i++)

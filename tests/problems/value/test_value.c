@@ -194,6 +194,23 @@ static void replay_draws_from_all_rows_so_far(void **state) {
   hvi_problem_free(p);
 }
 
+/* Before the first chunk is whole there is no rare one: rows that have not come may not be there at all. */
+static void rare_rows_have_come(void **state) {
+  (void)state;
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 6, 0.2), 30);
+  spec.replay = 28;
+  spec.replay_rare = 0.5;
+  hvi_problem *p = value_problem(&spec);
+  hvi_value_sample *s = new_sample(p);
+  for (size_t t = 0; t < 12; t++) {
+    draw_next(p, s, 1);
+    for (size_t i = 0; i < 30; i++) assert_true(s->row[i] < 2 * (t + 1));
+  }
+  free(s);
+  hvi_problem_free(p);
+}
+
 /* Draw t is the same in a run that goes on there, and no row is left out for long. */
 static void random_draws_can_be_repeated(void **state) {
   (void)state;
@@ -487,6 +504,7 @@ int main(void) {
       cmocka_unit_test(the_test_of_the_slow_mode_sees_all_states_alike),
       cmocka_unit_test(fresh_draws_go_round),
       cmocka_unit_test(replay_draws_from_all_rows_so_far),
+      cmocka_unit_test(rare_rows_have_come),
       cmocka_unit_test(random_draws_can_be_repeated),
       cmocka_unit_test(the_whole_data_set_is_one_draw),
       cmocka_unit_test(returns_are_those_of_a_plain_sum),
