@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "commands.h"
 #include "io/kept.h"
+#include "rollout.h"
 #include "share.h"
 
 enum { MOST = 1000, TOLD = 20 };
@@ -122,7 +123,7 @@ int hvi_cli_merge(int argc, char **argv) {
   words[count] = NULL;
   hvi_shared.from = m.folders;
   hvi_shared.from_count = m.count;
-  hvi_shared.name = first->name;
+  hvi_shared.name = first->name ? hvi_base_name(first->name) : NULL;
   const hvi_verb *c = hvi_verb_find(hvi_commands, words[0]);
   return c ? c->run((int)count, words) : hvi_command_unknown(words[0]);
 }
