@@ -70,7 +70,7 @@ static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
         EACH_OF_IT sum[g] = part(weight, m) * part(own + i, m) + part(offset + i, m);
         for (size_t j = 0; j < plan->payoff_count; j++) {
           const hvi_lanes_payoff *a = &plan->payoffs[j];
-          if (a->row != p->z) continue; /* a payoff has a row for each output of its player */
+          if (a->row != p->z) continue;
           add_terms(sum, l, s + a->matrix + i * a->columns, 1, z + a->column, a->columns);
         }
         EACH_OF_IT store(f[i].at + m, sum[g]);

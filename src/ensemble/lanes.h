@@ -41,8 +41,9 @@ typedef struct hvi_lanes_player {
 } hvi_lanes_player;
 
 typedef struct hvi_lanes_payoff {
-  size_t row, rows, column, columns; /* ranges of outputs */
-  size_t matrix;                     /* [rows][columns] */
+  size_t row;             /* where its player's outputs begin */
+  size_t column, columns; /* a range of outputs */
+  size_t matrix;          /* [out][columns] */
 } hvi_lanes_payoff;
 
 typedef struct hvi_lanes_set {

@@ -113,7 +113,6 @@ static void place_game(hvi_lanes_plan *plan, double *lane, const hvi_problem *p)
     const hvi_block *row = &p->model->blocks[from->row], *column = &p->model->blocks[from->column];
     plan->payoffs[k] =
         (hvi_lanes_payoff){.row = row->z,
-                           .rows = row->out,
                            .column = column->z,
                            .columns = column->out,
                            .matrix = take(plan, lane, from->matrix, row->out * column->out)};
