@@ -44,7 +44,7 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
  * their seconds where they are asked for. */
 static size_t inner_steps(hvi_solver *s, hvi_subproblem *part, hvi_device_descent *there) {
   const size_t timed = s->settings.time_inner;
-  const hvi_member *m = hvi_mlp_member(part->l.model);
+  const hvi_member *m = timed ? hvi_mlp_member(part->l.model) : NULL;
   const double start = timed ? hvi_clock_work(timed) + hvi_member_seconds(m) : 0.0;
   if (there) hvi_surrogate_descend(&part->l, there);
   const size_t steps =
@@ -62,7 +62,7 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const hvi_settings *set = &s->settings;
   hvi_surrogate *l = &part->l;
   const double grown = set->inner_growth * (double)s->row.outer + s->adaptation.more;
-  const size_t most = set->inner_steps + (size_t)fmin(grown, 1e15); /* M */
+  const size_t most = set->inner_steps + (size_t)(grown < 1e15 ? grown : 1e15); /* M */
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
   if (!set->keep_state && set->optimizer->reset)
     set->optimizer->reset(&s->inner, l->model, part->state);
@@ -75,19 +75,22 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   /* a floor of an earlier batch may lie above this one's start: one step is taken all the same */
   const size_t least = set->floor == HVI_FLOOR_RUNNING;
   hvi_device_descent d;
-  const bool there = hvi_optimizer_descent(&d, set->optimizer, &s->inner) && l->model->ops->descend;
-  if (set->alpha > 0.0) d.goal = goal;
+  const bool there = l->model->ops->descend && hvi_optimizer_descent(&d, set->optimizer, &s->inner);
+  if (there && set->alpha > 0.0) d.goal = goal;
   while (steps < most && (set->alpha == 0.0 || steps < least || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
     const double before = l->now->loss;
-    d.forget = !set->keep_state && steps == 0;
-    d.most = resamples ? 1 : most - steps;
-    d.at_least = steps < least;
+    if (there) {
+      d.forget = !set->keep_state && steps == 0;
+      d.most = resamples ? 1 : most - steps;
+      d.at_least = steps < least;
+    }
     const size_t taken = inner_steps(s, part, there ? &d : NULL);
     if (taken == 0) break;
     steps += taken;
+    if (patient) continue;
     poor = l->now->loss > poor_step * before ? poor + 1 : 0;
-    if (!patient && poor >= MOST_POOR) break;
+    if (poor >= MOST_POOR) break;
   }
   return steps;
 }
@@ -113,7 +116,7 @@ static void surrogate_step(hvi_solver *s) {
     hvi_subproblem *part = &s->parts[k];
     if (k > 0) hvi_solver_operate(s);
     hvi_solver_set_target(s, part);
-    const double least = hvi_solver_floor(s, part);
+    const double least = s->settings.floor == HVI_FLOOR_ZERO ? 0.0 : hvi_solver_floor(s, part);
     const size_t steps = descend(s, part, least);
     hvi_solver_gather(s, part);
     floor += least;
