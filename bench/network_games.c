@@ -171,7 +171,7 @@ static void update(const matrices *x) {
   const hvi_adam_rates r = {0.9, 0.999, 1e-8, 1e-5, 1.0, 1.0};
   double *t = x->theta;
   const size_t d = x->dim;
-  hvi_adam_update(t, t + 2 * d, t + 3 * d, t + d, t + 4 * d, &r, d);
+  hvi_adam_update(t, t + d, t + 2 * d, t + 3 * d, &r, d);
 }
 
 static void by_lapack(const matrices *x) {

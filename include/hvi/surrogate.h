@@ -6,7 +6,8 @@
  * An output of weight zero has no square and enters by <eta F(z_t), z - z_t> alone.
  *
  * It holds two points: `now`, where the optimizer stands, and `next`, where it wants to go. An
- * optimizer writes next->theta, probes it, and accepts it or not; nothing is evaluated twice.
+ * optimizer writes next->theta, probes it, and accepts it or not. One that takes every step writes
+ * now->theta and says so, which needs half the memory. Nothing is evaluated twice.
  */
 #ifndef HVI_SURROGATE_H
 #define HVI_SURROGATE_H
@@ -51,6 +52,8 @@ typedef struct hvi_surrogate {
 HVI_API double hvi_surrogate_probe(hvi_surrogate *l);
 /* Goes to `next`: now and next change places. */
 HVI_API void hvi_surrogate_accept(hvi_surrogate *l);
+/* Evaluates g and the loss at now->theta, which has changed; returns that loss. */
+HVI_API double hvi_surrogate_moved(hvi_surrogate *l);
 /* J' Xi r at `now`; the result is l->gradient. */
 HVI_API const double *hvi_surrogate_gradient(hvi_surrogate *l);
 

@@ -41,18 +41,16 @@
 #include "num/vec.h"
 #include "surrogate/surrogate.h"
 
-/* Every step counts, whether it lowers the loss or not. */
-static bool go_to_next(hvi_surrogate *l) {
-  hvi_surrogate_probe(l);
-  hvi_surrogate_accept(l);
+/* Every step counts, whether it lowers the loss or not: theta is written in place. */
+static bool went(hvi_surrogate *l) {
+  hvi_surrogate_moved(l);
   return true;
 }
 
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   (void)state;
-  const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
-  for (size_t i = 0; i < l->model->dim; i++) l->next->theta[i] = theta[i] - s->lr * g[i];
-  return go_to_next(l);
+  hvi_vec_add(l->now->theta, -s->lr, hvi_surrogate_gradient(l), l->model->dim);
+  return went(l);
 }
 
 /* Momentum. State: v[d]. */
@@ -66,12 +64,12 @@ static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m,
 }
 
 static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
-  const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
+  const double *g = hvi_surrogate_gradient(l);
   for (size_t i = 0; i < l->model->dim; i++) {
     velocity[i] = s->momentum * velocity[i] + g[i];
-    l->next->theta[i] = theta[i] - s->lr * velocity[i];
+    l->now->theta[i] -= s->lr * velocity[i];
   }
-  return go_to_next(l);
+  return went(l);
 }
 
 /* Adam. State: {b1^k, b2^k, m[d], v[d]}. */
@@ -98,8 +96,8 @@ static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surr
                             .rate = s->lr / (1.0 - state[0]),
                             .scale = 1.0 / (1.0 - state[1]),
                             .keep = 1.0 - s->lr * decay};
-  hvi_adam_update(l->next->theta, m, m + d, l->now->theta, g, &r, d);
-  return go_to_next(l);
+  hvi_adam_update(l->now->theta, m, m + d, g, &r, d);
+  return went(l);
 }
 
 static bool adam_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {

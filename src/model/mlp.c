@@ -84,8 +84,8 @@ static void place(const hvi_mlp *mlp, void *weights, const void *fixed, const do
     const span s = span_of(net, i);
     net->kernels->take(hvi_net_at(net, weights, s.parameter), theta, s.length);
     theta += s.length;
+    if (i % 2 == 0) hvi_net_prepare_layer(net, weights, i / 2); /* while it is in the cache */
   }
-  hvi_net_prepare(net, weights);
 }
 
 /* Outputs of rows that are not bound. */

@@ -144,12 +144,14 @@ hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *r
   return HVI_OK;
 }
 
+void hvi_net_prepare_layer(const hvi_net *net, void *weights, size_t l) {
+  const hvi_net_layer *y = &net->layers[l];
+  net->kernels->transpose(hvi_net_at(net, weights, y->transposed),
+                          hvi_net_at(net, weights, y->weight), y->out, y->in);
+}
+
 void hvi_net_prepare(const hvi_net *net, void *weights) {
-  for (size_t l = 0; l < net->layer_count; l++) {
-    const hvi_net_layer *y = &net->layers[l];
-    net->kernels->transpose(hvi_net_at(net, weights, y->transposed),
-                            hvi_net_at(net, weights, y->weight), y->out, y->in);
-  }
+  for (size_t l = 0; l < net->layer_count; l++) hvi_net_prepare_layer(net, weights, l);
 }
 
 /* Outputs of all layers, then the slopes of those that keep them. */

@@ -65,6 +65,7 @@ hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *r
 
 /* weights[net->weights] has the parameters first; fills in the rest. After every change of them. */
 void hvi_net_prepare(const hvi_net *net, void *weights);
+void hvi_net_prepare_layer(const hvi_net *net, void *weights, size_t l);
 
 /* Numbers that a trace of `rows` rows takes: outputs of all layers, slopes where kept, slack. */
 size_t hvi_net_trace(const hvi_net *net, size_t rows);

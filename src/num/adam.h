@@ -2,7 +2,7 @@
  * Adam's rule, over many parameters:
  *
  *   m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
- *   next = keep theta - rate m / (sqrt(scale v) + eps)
+ *   theta <- keep theta - rate m / (sqrt(scale v) + eps)
  */
 #pragma once
 
@@ -15,5 +15,5 @@ typedef struct hvi_adam_rates {
   double keep;  /* 1 - lr * weight_decay */
 } hvi_adam_rates;
 
-void hvi_adam_update(double *next, double *m, double *v, const double *theta, const double *g,
-                     const hvi_adam_rates *r, size_t n);
+void hvi_adam_update(double *theta, double *m, double *v, const double *g, const hvi_adam_rates *r,
+                     size_t n);

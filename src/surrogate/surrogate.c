@@ -60,11 +60,15 @@ void hvi_surrogate_descend(hvi_surrogate *l, hvi_device_descent *d) {
   l->counts->model_passes += l->unseen ? 0 : d->steps;
 }
 
-double hvi_surrogate_probe(hvi_surrogate *l) {
-  if (l->unseen) return l->next->loss = NAN;
-  hvi_surrogate_eval(l, l->next);
-  return hvi_surrogate_measure(l, l->next);
+static double evaluate(hvi_surrogate *l, hvi_point *p) {
+  if (l->unseen) return p->loss = NAN;
+  hvi_surrogate_eval(l, p);
+  return hvi_surrogate_measure(l, p);
 }
+
+double hvi_surrogate_probe(hvi_surrogate *l) { return evaluate(l, l->next); }
+
+double hvi_surrogate_moved(hvi_surrogate *l) { return evaluate(l, l->now); }
 
 void hvi_surrogate_accept(hvi_surrogate *l) {
   hvi_point *reached = l->next;

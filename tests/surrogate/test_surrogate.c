@@ -103,12 +103,33 @@ static void accepting_changes_places_and_probing_does_not(void **state) {
   tear_down(&x);
 }
 
+/* A step in place comes to what a probe that is accepted comes to, at the same cost. */
+static void moving_is_probing_and_accepting(void **state) {
+  (void)state;
+  fixture a, b;
+  set_up(&a, false), set_up(&b, false);
+  hvi_surrogate *l = &a.r.l, *other = &b.r.l;
+  const hvi_point *here = l->now;
+  for (size_t i = 0; i < a.m->dim; i++) l->now->theta[i] = other->next->theta[i] = a.theta[i] + 0.5;
+  const double loss = hvi_surrogate_moved(l), probed = hvi_surrogate_probe(other);
+  hvi_surrogate_accept(other);
+  assert_true(l->now == here);
+  check_same_bits(&loss, &probed, 1);
+  check_same_bits(&l->now->loss, &loss, 1);
+  check_same_bits(l->now->z, other->now->z, a.m->out);
+  check_same_bits(l->now->residual, other->now->residual, a.m->out);
+  check_same_bits(hvi_surrogate_gradient(l), hvi_surrogate_gradient(other), a.m->dim);
+  assert_int_equal(a.r.counts.model_passes, b.r.counts.model_passes);
+  tear_down(&a), tear_down(&b);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loss_and_gradient_are_their_definitions),
       cmocka_unit_test(the_gradient_matches_differences_of_the_loss),
       cmocka_unit_test(each_call_costs_what_it_says),
       cmocka_unit_test(accepting_changes_places_and_probing_does_not),
+      cmocka_unit_test(moving_is_probing_and_accepting),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

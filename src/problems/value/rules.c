@@ -120,8 +120,7 @@ static void ascend(const hvi_rule_settings *s, const workspace *k, double *x, co
                                 .rate = -h / (1.0 - k->head[1]),
                                 .scale = 1.0 / (1.0 - k->head[2]),
                                 .keep = 1.0};
-  hvi_adam_update(k->scratch, moments, moments + d, x, g, &rates, d);
-  hvi_vec_copy(x, k->scratch, d);
+  hvi_adam_update(x, moments, moments + d, g, &rates, d);
 }
 
 /* theta's own step, the first of those that a step takes. */
