@@ -3,8 +3,8 @@
  *
  * Instances are cut into fixed chunks that threads pick up, so the results are the same bits for
  * any number of threads. Where problem and method allow it (games of fixed layers without biases,
- * as the built-in ones; gd, gn, dgn and lm with fixed settings and no alpha) a chunk runs all its
- * instances side by side in SIMD lanes; otherwise each instance runs through the ordinary solver.
+ * as the built-in ones; gd, or lm with a fixed damping, without alpha) a chunk runs all its instances
+ * side by side in SIMD lanes; otherwise each instance runs through the ordinary solver.
  */
 #ifndef HVI_ENSEMBLE_H
 #define HVI_ENSEMBLE_H
