@@ -41,16 +41,30 @@
 #include "num/vec.h"
 #include "surrogate/surrogate.h"
 
-/* Every step counts, whether it lowers the loss or not: theta is written in place. */
-static bool went(hvi_surrogate *l) {
+/* A first-order step on its way through the gradient. */
+typedef struct descent {
+  const hvi_optimizer_settings *s;
+  double *theta, *state;
+  hvi_adam_rates rates;
+  size_t dim;
+} descent;
+
+/* Every step counts, whether it lowers the loss or not: theta is written in place, as the gradient comes. */
+static bool take_step(hvi_surrogate *l, descent *d, hvi_gradient_piece update) {
+  d->theta = l->now->theta;
+  d->dim = l->model->dim;
+  hvi_surrogate_gradient_by(l, update, d);
   hvi_surrogate_moved(l);
   return true;
 }
 
+static void gd_update(void *context, size_t first, const double *g, size_t n) {
+  const descent *d = context;
+  hvi_vec_add(d->theta + first, -d->s->lr, g, n);
+}
+
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  (void)state;
-  hvi_vec_add(l->now->theta, -s->lr, hvi_surrogate_gradient(l), l->model->dim);
-  return went(l);
+  return take_step(l, &(descent){.s = s, .state = state}, gd_update);
 }
 
 /* Momentum. State: v[d]. */
@@ -63,13 +77,17 @@ static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m,
   hvi_vec_zero(state, velocity_state(s, m));
 }
 
-static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
-  const double *g = hvi_surrogate_gradient(l);
-  for (size_t i = 0; i < l->model->dim; i++) {
-    velocity[i] = s->momentum * velocity[i] + g[i];
-    l->now->theta[i] -= s->lr * velocity[i];
+static void momentum_update(void *context, size_t first, const double *g, size_t n) {
+  const descent *d = context;
+  double *v = d->state + first, *theta = d->theta + first;
+  for (size_t i = 0; i < n; i++) {
+    v[i] = d->s->momentum * v[i] + g[i];
+    theta[i] -= d->s->lr * v[i];
   }
-  return went(l);
+}
+
+static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
+  return take_step(l, &(descent){.s = s, .state = velocity}, momentum_update);
 }
 
 /* Adam. State: {b1^k, b2^k, m[d], v[d]}. */
@@ -83,11 +101,14 @@ static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, doub
   state[0] = state[1] = 1.0;
 }
 
-static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l,
-                        double decay) {
-  const size_t d = l->model->dim;
-  const double *g = hvi_surrogate_gradient(l);
-  double *m = state + 2;
+static void adam_update(void *context, size_t first, const double *g, size_t n) {
+  const descent *d = context;
+  double *m = d->state + 2 + first;
+  hvi_adam_update(d->theta + first, m, m + d->dim, g, &d->rates, n);
+}
+
+static bool decayed_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l,
+                         double decay) {
   state[0] *= s->beta1;
   state[1] *= s->beta2;
   const hvi_adam_rates r = {.beta1 = s->beta1,
@@ -96,16 +117,15 @@ static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surr
                             .rate = s->lr / (1.0 - state[0]),
                             .scale = 1.0 / (1.0 - state[1]),
                             .keep = 1.0 - s->lr * decay};
-  hvi_adam_update(l->now->theta, m, m + d, g, &r, d);
-  return went(l);
+  return take_step(l, &(descent){.s = s, .state = state, .rates = r}, adam_update);
 }
 
 static bool adam_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  return adam_update(s, state, l, 0.0);
+  return decayed_step(s, state, l, 0.0);
 }
 
 static bool adamw_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  return adam_update(s, state, l, s->weight_decay);
+  return decayed_step(s, state, l, s->weight_decay);
 }
 
 /* The loss at now->theta - t delta, which becomes next->theta. */

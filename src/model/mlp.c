@@ -27,7 +27,12 @@ typedef struct bound {
   hvi_device_rows whose;
 } bound;
 
-enum { LINE = 64, MOST_THREADS = 1024, HEAD = (sizeof(bound) - 1) / sizeof(double) + 1 };
+enum {
+  LINE = 64,
+  PIECE = 2048,
+  MOST_THREADS = 1024,
+  HEAD = (sizeof(bound) - 1) / sizeof(double) + 1
+};
 
 /* The ops below serve the network's own model and a stack's alike. */
 static const hvi_mlp *network_of(const hvi_model *m) {
@@ -124,24 +129,45 @@ static void descend(const hvi_model *m, double *cache, double *theta, hvi_device
   rescale(mlp, &b, z);
 }
 
+/* The gradient that a pass backward left in the cache: into out, or piece by piece to `take`. */
+static void give(const hvi_mlp *mlp, double *cache, double *out, hvi_gradient_piece take,
+                 void *context) {
+  const hvi_net *net = mlp->net;
+  const void *gradient = numbers_of(mlp, cache, mlp->gradient);
+  double piece[PIECE];
+  size_t first = 0;
+  for (size_t i = 0; i < 2 * net->layer_count; i++) {
+    const span s = span_of(net, i);
+    for (size_t at = 0, n; at < s.length; at += n, first += n) {
+      double *to = out ? out + first : piece;
+      n = s.length - at < PIECE ? s.length - at : PIECE;
+      net->kernels->give(to, hvi_net_at(net, (void *)gradient, s.parameter + at), n);
+      if (mlp->scale != 1.0) hvi_vec_scale(to, mlp->scale, n);
+      if (take) take(context, first, to, n);
+    }
+  }
+}
+
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *out) {
   const hvi_mlp *mlp = network_of(m);
-  const hvi_net *net = mlp->net;
-  void *gradient = numbers_of(mlp, cache, mlp->gradient);
   const hvi_batch b = batch_of(mlp, cache);
   const hvi_inputs in = inputs_of(mlp, cache, &b);
-  double *to = out;
-  if (mlp->member)
+  if (mlp->member) {
     hvi_member_pull(mlp->member, theta, &in, u, out);
-  else
-    hvi_batch_backward(&b, u, gradient);
-  for (size_t i = 0; !mlp->member && i < 2 * net->layer_count; i++) {
-    const span s = span_of(net, i);
-    net->kernels->give(to, hvi_net_at(net, gradient, s.parameter), s.length);
-    to += s.length;
+    if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->dim);
+    return;
   }
-  if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->dim);
+  hvi_batch_backward(&b, u, numbers_of(mlp, cache, mlp->gradient));
+  give(mlp, cache, out, NULL, NULL);
+}
+
+void hvi_mlp_pull_by(const hvi_model *m, double *cache, const double *u, hvi_gradient_piece take,
+                     void *context) {
+  const hvi_mlp *mlp = network_of(m);
+  const hvi_batch b = batch_of(mlp, cache);
+  hvi_batch_backward(&b, u, numbers_of(mlp, cache, mlp->gradient));
+  give(mlp, cache, NULL, take, context);
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,

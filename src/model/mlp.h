@@ -47,6 +47,12 @@ hvi_status hvi_mlp_join(hvi_model *m, hvi_gang *gang, hvi_error *err);
 /* Its place on a device, or NULL. */
 hvi_member *hvi_mlp_member(const hvi_model *m);
 
+/* J'u in pieces that stay in the cache, for a network that is on no device: g[n] are its numbers from `first`
+ * on. */
+typedef void (*hvi_gradient_piece)(void *context, size_t first, const double *g, size_t n);
+void hvi_mlp_pull_by(const hvi_model *m, double *cache, const double *u, hvi_gradient_piece take,
+                     void *context);
+
 /* hvi_mlp_save with notes. */
 hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char *path,
                          const hvi_tensor_note *notes, size_t note_count, hvi_error *err);

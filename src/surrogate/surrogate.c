@@ -76,13 +76,25 @@ void hvi_surrogate_accept(hvi_surrogate *l) {
   l->now = reached;
 }
 
-const double *hvi_surrogate_gradient(hvi_surrogate *l) {
+/* Xi r + c at `now` */
+static const double *weighted_residual(hvi_surrogate *l) {
   const double *u = l->now->residual;
-  if (l->weights) {
-    for (size_t i = 0; i < l->model->out; i++) l->weighted[i] = l->weights[i] * u[i];
-    for (size_t i = 0; l->linear && i < l->model->out; i++) l->weighted[i] += l->linear[i];
-    u = l->weighted;
-  }
-  hvi_surrogate_pull(l, l->now, u, l->gradient);
+  if (!l->weights) return u;
+  for (size_t i = 0; i < l->model->out; i++) l->weighted[i] = l->weights[i] * u[i];
+  for (size_t i = 0; l->linear && i < l->model->out; i++) l->weighted[i] += l->linear[i];
+  return l->weighted;
+}
+
+const double *hvi_surrogate_gradient(hvi_surrogate *l) {
+  hvi_surrogate_pull(l, l->now, weighted_residual(l), l->gradient);
   return l->gradient;
+}
+
+void hvi_surrogate_gradient_by(hvi_surrogate *l, hvi_gradient_piece take, void *context) {
+  if (!hvi_mlp_of(l->model) || hvi_mlp_member(l->model)) {
+    take(context, 0, hvi_surrogate_gradient(l), l->model->dim);
+    return;
+  }
+  hvi_mlp_pull_by(l->model, l->now->cache, weighted_residual(l), take, context);
+  l->counts->grad_evals++;
 }

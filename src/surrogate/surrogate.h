@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/memory.h"
+#include "model/mlp.h"
 
 #include <hvi/surrogate.h>
 
@@ -26,6 +27,9 @@ static inline void hvi_surrogate_pull(const hvi_surrogate *l, const hvi_point *p
 void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *sample);
 /* Residual and loss of a point whose z is known. */
 double hvi_surrogate_measure(const hvi_surrogate *l, hvi_point *p);
+/* J' Xi r at `now`, piece by piece: g[n] are its numbers from `first` on. What needs each of them once need
+ * not wait for all. */
+void hvi_surrogate_gradient_by(hvi_surrogate *l, hvi_gradient_piece take, void *context);
 /* Steps that the model takes itself, by ops->descend: weights and targets are the surrogate's, and
  * `now` is where they end. */
 void hvi_surrogate_descend(hvi_surrogate *l, hvi_device_descent *d);

@@ -3,6 +3,7 @@
  * precision, against differences and each other; the same bits every time; inputs bound to samples;
  * rows of the Jacobian, and J J'.
  */
+#include "model/mlp.h"
 #include "support/networks.h"
 
 #include <float.h>
@@ -107,6 +108,38 @@ static void check_bits(const network_case *c) {
 static void evaluation_is_deterministic(void **state) {
   (void)state;
   for_every_network(check_bits);
+}
+
+typedef struct collection {
+  double *g;
+  size_t count, pieces;
+} collection;
+
+static void collect(void *context, size_t first, const double *g, size_t n) {
+  collection *c = context;
+  assert_int_equal(first, c->count);
+  memcpy(c->g + first, g, n * sizeof *g);
+  c->count += n;
+  c->pieces++;
+}
+
+/* In order, without gaps, and with the same bits. */
+static void pieces_of_a_gradient_make_the_whole(void **state) {
+  (void)state;
+  const network_case wide = {"wide", 30, 3, {100, 50, 1}, HVI_RELU, HVI_IDENTITY, 20};
+  hvi_model *m = make_network(&wide, 1, true);
+  hvi_mlp_rescale(m, 1.0, 2.5);
+  desk b = desk_at(m, m, 1);
+  desk_use(&b);
+  collection c = {.g = calloc(m->dim, sizeof *c.g)};
+  assert_non_null(c.g);
+  hvi_mlp_pull_by(m, b.cache, b.u, collect, &c);
+  assert_int_equal(c.count, m->dim);
+  assert_true(c.pieces > 6); /* a matrix and a bias of each layer, and large ones in several */
+  check_same_bits(c.g, b.back, m->dim);
+  free(c.g);
+  desk_free(&b);
+  hvi_model_free(m);
 }
 
 /* Bound to the inputs that another model has fixed, it is that model; each cache for itself. */
@@ -286,6 +319,7 @@ int main(void) {
       cmocka_unit_test(products_are_adjoint),
       cmocka_unit_test(products_match_central_differences),
       cmocka_unit_test(evaluation_is_deterministic),
+      cmocka_unit_test(pieces_of_a_gradient_make_the_whole),
       cmocka_unit_test(inputs_are_bound_to_samples),
       cmocka_unit_test(rows_of_the_jacobian_are_gradients),
       cmocka_unit_test(the_gram_matrix_of_outputs_needs_no_jacobian),
