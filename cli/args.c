@@ -27,7 +27,7 @@ void hvi_args_add_rows(hvi_args *args, const hvi_arg *table) {
 HVI_ROWS(static const hvi_arg shared[],
     {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "the result as one JSON object"},
     {"force", 0, HVI_SETTING_FLAG, &hvi_talk.force, .help = "replace files that hvi did not make for this"},
-    {"quiet", 'q', HVI_SETTING_FLAG, &hvi_talk.quiet, .help = "say nothing but complaints"},
+    {"quiet", 'q', HVI_SETTING_FLAG, &hvi_talk.quiet, .help = "say nothing but results and complaints"},
     {"verbose", 'v', HVI_SETTING_FLAG, &hvi_talk.verbose, .help = "say more"});
 
 void hvi_args_jobs(hvi_args *args, size_t *threads) {
