@@ -26,7 +26,7 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
       {"testset", 0, HVI_SETTING_TEXT, &e->testset_path, .value = "FILE",
        .help = "states and values to measure the error with ('hvi testset', or obs and value of one's own)"},
       {"testset-map", 0, HVI_SETTING_TEXT, &e->testset_map, .value = "COLUMN=NAME", .repeats = true,
-       .help = "with --testset: the array NAME is that column (obs, value, standard_error)"},
+       .help = "with --testset: the array NAME is that column (obs, value, standard_error, episode, class)"},
       {"standard-error", 0, HVI_SETTING_REAL, &e->standard_error, .range = "[0,inf)", .help = "of each value of a --testset that does not say (0)"},
       {"test-states", 0, HVI_SETTING_COUNT, &e->test_states, .range = "[0,1e9]",
        .help = "without --testset: states of a small one made from ENV first (0: none)"});

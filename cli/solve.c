@@ -402,7 +402,7 @@ int hvi_cli_solve(int argc, char **argv) {
   s.shared_options = args.count;
   hvi_args_add(&args,
       {.name = "many instances"},
-      {"ensemble", 0, HVI_SETTING_COUNT, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
+      {"ensemble", 0, HVI_SETTING_COUNT, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem or of code"},
       {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"});
   hvi_args_part(&args);
   hvi_args_add(&args,

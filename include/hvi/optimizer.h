@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* A form that would need more than 4 GiB is refused when a solver is made. */
+/* A form that would need more than 4 GiB is refused when a solver is made. An undamped step of a
+ * model in single precision with n below d is by J J' at any size, where nothing else is asked for. */
 typedef enum hvi_solve_form {
   HVI_SOLVE_AUTO,  /* for each player what costs least; undamped, dense up to a million entries */
   HVI_SOLVE_DENSE, /* a player's Jacobian, decomposed: about 3 n d doubles */

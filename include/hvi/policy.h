@@ -37,7 +37,7 @@ typedef struct hvi_policy_options {
 /* Names, ranges and defaults of these options. */
 HVI_API const hvi_setting_table *hvi_policy_table(void);
 
-/* A .safetensors or .npz file. options NULL: as the file says. */
+/* A .safetensors or .npz file, or a folder of .npy files. options NULL: as the file says. */
 HVI_API hvi_status hvi_policy_read(hvi_policy **policy, const char *path,
                                    const hvi_policy_options *options, hvi_error *err);
 HVI_API hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err);

@@ -77,7 +77,8 @@ typedef struct hvi_testset {
 /* Reads a .safetensors or .npz file or a folder of .npy files. Required are obs [n][obs] and value
  * [n]; standard_error, episode and class [n] and the note gamma are taken where they are there. With
  * returns, everything that hvi_testset_make writes but for episode and class has to be there, and
- * values and standard errors are those of their returns. `names` are names of one's own, as in hvi_dataset_read (NULL: none). */
+ * values and standard errors are those of their returns. `names` are names of one's own, as in
+ * hvi_dataset_read (NULL: none). */
 HVI_API hvi_status hvi_testset_read(hvi_testset **set, const char *path, const hvi_names *names,
                                     hvi_error *err);
 /* The same without names. */

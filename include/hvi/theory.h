@@ -51,7 +51,7 @@ typedef enum hvi_obstacle {
   HVI_OBSTACLE_NONE,
   HVI_OBSTACLE_BASELINE,     /* the method is no surrogate method */
   HVI_OBSTACLE_STOCHASTIC,   /* F is sampled: another theorem, with a neighbourhood */
-  HVI_OBSTACLE_VARIANT,      /* another target, players in turn, unequal or changing step sizes */
+  HVI_OBSTACLE_VARIANT,      /* another target, players in turn, a step size that changes */
   HVI_OBSTACLE_NOT_MONOTONE, /* mu <= 0 */
   HVI_OBSTACLE_BOUNDARY,     /* the solution is not in the relative interior of Z */
   HVI_OBSTACLE_ETA,          /* eta >= 2 mu / L^2: the exact step may expand */
@@ -73,7 +73,7 @@ typedef struct hvi_variant {
 /* What `hvi inspect` shows. */
 typedef struct hvi_inspection {
   hvi_constants constants;
-  double eta;          /* in force (the first player's, where they differ) */
+  double eta;          /* in force */
   double alpha;        /* asked for; NaN for a fixed inner count */
   double alpha_median; /* as reached in the run, measured from the true floor l* at every step that
                           is more than rounding; NaN: unknown */

@@ -3,10 +3,10 @@
  * numbers, and writes them when it is given a lane. An instance has the shape of the others when its
  * own plan has the same tables.
  *
- * Yes for games whose players are stacks of fixed layers without biases, with theta as input and the
- * activations of the built-in games, over boxes, simplices and free outputs, with an optimizer that
- * keeps no state and whose steps need no decision of their own (gd, lm), and a plain target; for lm
- * where no player has more outputs than parameters. All else is left to the ordinary solver.
+ * Yes for games whose players are stacks of fixed layers without biases, with theta as input and identity,
+ * celu, sigmoid, softmax or tanh, over boxes, simplices and free outputs, with an optimizer that keeps no
+ * state and whose steps need no decision of their own (gd, lm), and a plain target; for lm where no player
+ * has more outputs than parameters. All else is left to the ordinary solver.
  */
 #include "base/base.h"
 #include "ensemble/lanes.h"

@@ -11,7 +11,7 @@
  * exponential. Rows (several fixed inputs) are independent but for the shared parameters.
  *
  * These plain loops are for small stacks, and the reference for the others: with fixed inputs and
- * more than NETWORK_LEAST products forward, a network (model/mlp.h) does the work.
+ * NETWORK_LEAST products forward or more, a network (model/mlp.h) does the work.
  */
 #include "model/stack.h"
 

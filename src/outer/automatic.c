@@ -16,7 +16,7 @@
  * A solution at a corner of a simplex is only approached: the residual falls ever more slowly, and any
  * fall keeps eta.
  *
- * Where F cannot be linearised (too many outputs), targets are optimistic, and
+ * Where optimistic or averaged targets are asked for,
  *
  *   eta_{t+1} = min(1.2 eta_t, 0.4 |z_{t+1} - z_t| / |F(z_{t+1}) - F(z_t)|)
  *
@@ -167,7 +167,7 @@ static void follow(hvi_solver *s) {
   }
 }
 
-/* Optimistic targets: by the last step's view of L. */
+/* Optimistic and averaged targets: by the last step's view of L. */
 static void measure(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   if (hvi_past_count(s) == 0) return;
