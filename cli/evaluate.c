@@ -9,8 +9,8 @@
 #include "rollout.h"
 
 /* Options of a solve that have no meaning here, or another name. */
-static const char left_out[] = "iters tol max_evals stall_window growth_bound alternating "
-                               "trace_decay error_alpha error_angle seed";
+static const char left_out[] = "iters tol tol_relative rounding restarts max_evals stall_window "
+                               "growth_bound alternating trace_decay error_alpha error_angle seed";
 
 static void add_options(hvi_evaluate *e, hvi_args *args) {
   hvi_args_add(args,

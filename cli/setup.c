@@ -43,12 +43,26 @@ int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
-/* Options that cannot stand together. */
+/* Options that cannot stand together, and those that go with others. */
 static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
+  const hvi_settings *o = &s->settings;
+  const bool adapts = o->step_rule == HVI_STEP_ADAPTIVE || o->automatic;
+  const bool lstd = o->accelerate == HVI_ACCELERATE_LSTD;
+  const struct {
+    const char *option;
+    bool used;
+    const char *with;
+  } list[] = {{"average", o->target == HVI_TARGET_AVERAGED, "--target averaged"},
+              {"restarts", adapts, "--eta adaptive"},
+              {"tol-relative", o->tol > 0.0 || o->automatic, "--tol"},
+              {"lstd-lambda", lstd, "--accelerate lstd"},
+              {"lstd-rows", lstd, "--accelerate lstd"},
+              {"lstd-rare", lstd, "--accelerate lstd"}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (!list[i].used && hvi_args_given(args, list[i].option))
+      return hvi_misuse("--%s goes with %s", list[i].option, list[i].with);
   if (hvi_args_given(args, "factor") && hvi_args_given(args, "line-search"))
     return hvi_misuse("--factor and --line-search exclude each other");
-  if (hvi_args_given(args, "average") && s->settings.target != HVI_TARGET_AVERAGED)
-    return hvi_misuse("--average goes with --target averaged");
   if (s->settings.max_outer == 0 && s->settings.tol == 0 && s->settings.max_f_evals == 0 &&
       s->settings.max_seconds == 0)
     return hvi_misuse("nothing would stop this; set --iters, --tol, --max-evals or --max-seconds");
@@ -136,7 +150,8 @@ static int check_problem(const hvi_setup *s, const hvi_args *args) {
   if (s->settings.baseline != HVI_BASELINE_RULE) return HVI_EXIT_DONE;
   while (known && *known && *known != s->settings.rule) known++;
   if (known && *known) return HVI_EXIT_DONE;
-  return hvi_misuse("method %s is for chain --set data=trajectory, not for %s", s->method, s->name);
+  return hvi_bad_input("method %s is for chain --set data=trajectory, not for %s", s->method,
+                       s->name);
 }
 
 int hvi_setup_make(hvi_setup *s, const hvi_args *args) {

@@ -45,6 +45,7 @@ int hvi_complain_fault(void) {
 void hvi_say(const char *format, ...) {
   va_list args;
   if (hvi_talk.quiet || hvi_talk.follows) return;
+  fflush(stdout);
   va_start(args, format);
   vfprintf(stderr, format, args);
   va_end(args);

@@ -63,6 +63,9 @@ refused $usage 'method phgd fixes --inner at 1; --method gn' solve pennies --met
 refused $usage 'method gda fixes --alpha at none; --method gd' solve pennies --method gda --alpha 0.5
 refused $usage 'factor and --line-search exclude' solve pennies --method dgn --factor 0.1 --line-search
 refused $usage 'average goes with --target averaged' solve pennies --average 5
+refused $usage 'restarts goes with --eta adaptive' solve pennies --method gd --restarts 5
+refused $usage 'tol-relative goes with --tol' solve pennies --method gd --tol-relative
+refused $usage 'lstd-rows goes with --accelerate lstd' solve pennies --method gd --lstd-rows 5
 refused $usage 'nothing would stop this' solve pennies --iters 0
 refused $usage 'same file' solve pennies --trace x --save x
 

@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 build_json
-usage=2
+usage=2 input=3
 trajectory=(chain --set data=trajectory)
 
 expect 0 list
@@ -18,8 +18,8 @@ for method in td0 td-lambda lstd tdc gtd2 residual-gradient; do
   expect 0 solve "${trajectory[@]}" --method "$method" --eta 0.1 --eta-decay 1e-3 --iters 500 --json -q
   [[ $(member method) == "$method" && $(member settings eta_decay) == 0.001 ]] || fail "$method"
 done
-refused $usage 'method td0 is for chain --set data=trajectory, not for pennies' solve pennies --method td0
-refused $usage 'method lstd is for chain' solve chain --method lstd
+refused $input 'method td0 is for chain --set data=trajectory, not for pennies' solve pennies --method td0
+refused $input 'method lstd is for chain' solve chain --method lstd
 refused $usage 'method td0 does not use --trace-decay; it is for td-lambda' \
   solve "${trajectory[@]}" --method td0 --trace-decay 0.5
 refused $usage 'method gd does not use --second-rate' solve "${trajectory[@]}" --method gd --second-rate 0.5
