@@ -140,13 +140,14 @@ int hvi_signals_exit(int code) {
 static struct {
   char title[64];
   size_t total;
-  double started, shown;
+  double started, shown, moved, first; /* moved: when the share became `first` */
   bool visible, told;
 } bar;
 
 void hvi_progress_start(const char *title, size_t total) {
   bar.started = bar.shown = hvi_clock_now();
   bar.total = total;
+  bar.moved = bar.first = 0.0;
   bar.told = false;
   hvi_progress_title(title);
 }
@@ -160,13 +161,18 @@ static const char *time_text(double seconds) {
                   : hvi_format("%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 }
 
-/* Where there is no bar, one line says of a long run that it is long, as soon as that is known. */
-static void announce(double passed, double share) {
-  enum { LOOK_AFTER = 3, LONG = 60 };
-  if (bar.told || passed < LOOK_AFTER || share <= 0.0) return;
+/* Where there is no bar, one line says of a long run that it is long, as soon as that is known: what was
+ * done before the first share, such as collecting data, is not done for each. */
+static void announce(double now, double share) {
+  enum { LOOK_AFTER = 3, ENOUGH = 30, LONG = 60 };
+  const double least = 0.01; /* less of the whole, seen for a short time, is a guess */
+  if (bar.first == 0.0) bar.moved = now, bar.first = share;
+  const double passed = now - bar.moved, gained = share - bar.first;
+  if (bar.told || passed < (gained < least ? ENOUGH : LOOK_AFTER) || gained <= 0.0) return;
   bar.told = true;
-  if (passed / share > LONG)
-    hvi_say("hvi: %s: this takes about %s\n", bar.title, time_text(passed / share));
+  const double rate = gained / passed;
+  const double all = now - bar.started + (1.0 - share) / rate;
+  if (all > LONG) hvi_say("hvi: %s: this takes about %s\n", bar.title, time_text(all));
 }
 
 void hvi_progress_update(size_t done) {
@@ -174,7 +180,7 @@ void hvi_progress_update(size_t done) {
   static const char empty[] = "..............................";
   if (hvi_talk.quiet || bar.total == 0) return;
   const double now = hvi_clock_now(), share = fmin((double)done / (double)bar.total, 1.0);
-  if (!hvi_talk.live) announce(now - bar.started, share);
+  if (!hvi_talk.live) announce(now, share);
   if (!hvi_talk.live) return;
   const int width = sizeof full - 1, filled = (int)(share * width);
   if (now - bar.shown < 0.1) return;
