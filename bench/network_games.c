@@ -78,7 +78,7 @@ typedef struct matrices {
   const hvi_net_kernels *kernels;
   double *a[LAYERS + 1], *d[LAYERS + 1], *w[LAYERS], *wt[LAYERS], *grad, *K;
   size_t dim;
-  double *theta; /* [5][dim]: two points, two averages, a gradient */
+  double *theta; /* [4][dim]: a point, two averages, a gradient */
 } matrices;
 
 static void free_matrices(matrices *m) {
@@ -102,9 +102,9 @@ static hvi_status make_matrices(matrices *m, const games_row *row, hvi_error *er
   m->grad = draw((w > IN ? w : IN) * w, 1.0);
   m->K = draw(n * n, 0.0);
   m->dim = (IN + 1) * w + (w + 1) * w + (w + 1) * OUT;
-  m->theta = draw(5 * m->dim, 1.0);
+  m->theta = draw(4 * m->dim, 1.0);
   bool good = m->grad && m->K && m->theta;
-  for (size_t i = 0; good && i < m->dim; i++) m->theta[3 * m->dim + i] = 1.0;
+  for (size_t i = 0; good && i < m->dim; i++) m->theta[2 * m->dim + i] = 1.0;
   for (int l = 0; l <= LAYERS; l++) {
     m->a[l] = draw(row->rows * m->width[l], 0.0);
     m->d[l] = draw((row->first_order ? row->rows : n) * m->width[l], row->first_order ? 0.0 : 1.0);

@@ -63,7 +63,8 @@ void hvi_net_free(hvi_net *net);
 void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng);
 hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng, hvi_error *err);
 
-/* weights[net->weights] has the parameters first; fills in the rest. After every change of them. */
+/* weights[net->weights] has the parameters first; fills in the rest, of all layers or of one. After every
+ * change of them. */
 void hvi_net_prepare(const hvi_net *net, void *weights);
 void hvi_net_prepare_layer(const hvi_net *net, void *weights, size_t l);
 
