@@ -133,7 +133,7 @@ static void descend(const hvi_model *m, double *cache, double *theta, hvi_device
 static void give(const hvi_mlp *mlp, double *cache, double *out, hvi_gradient_piece take,
                  void *context) {
   const hvi_net *net = mlp->net;
-  const void *gradient = numbers_of(mlp, cache, mlp->gradient);
+  void *gradient = numbers_of(mlp, cache, mlp->gradient);
   double piece[PIECE];
   size_t first = 0;
   for (size_t i = 0; i < 2 * net->layer_count; i++) {
@@ -141,7 +141,7 @@ static void give(const hvi_mlp *mlp, double *cache, double *out, hvi_gradient_pi
     for (size_t at = 0, n; at < s.length; at += n, first += n) {
       double *to = out ? out + first : piece;
       n = s.length - at < PIECE ? s.length - at : PIECE;
-      net->kernels->give(to, hvi_net_at(net, (void *)gradient, s.parameter + at), n);
+      net->kernels->give(to, hvi_net_at(net, gradient, s.parameter + at), n);
       if (mlp->scale != 1.0) hvi_vec_scale(to, mlp->scale, n);
       if (take) take(context, first, to, n);
     }

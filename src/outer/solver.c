@@ -116,7 +116,7 @@ static void surrogate_step(hvi_solver *s) {
     hvi_subproblem *part = &s->parts[k];
     if (k > 0) hvi_solver_operate(s);
     hvi_solver_set_target(s, part);
-    const double least = s->settings.floor == HVI_FLOOR_ZERO ? 0.0 : hvi_solver_floor(s, part);
+    const double least = hvi_solver_floor(s, part);
     const size_t steps = descend(s, part, least);
     hvi_solver_gather(s, part);
     floor += least;

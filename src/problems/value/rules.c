@@ -32,7 +32,6 @@ typedef struct workspace {
   double *second;         /* [d] the target network, or w */
   double *moments[2];     /* [2 d] Adam's, of theta and of w */
   double *step, *other;   /* [d] directions */
-  double *scratch;        /* [d] */
   double *z, *next;       /* [n] V(s) and V(s') */
   double *u, *delta;      /* [n] */
   double *cache, *beyond; /* the model's, for s and for s' */
@@ -43,13 +42,19 @@ static void lay_out(workspace *k, const hvi_value *v, hvi_arena *arena) {
   const hvi_model *m = v->one.base.model;
   const size_t d = m->dim, n = m->out;
   double *x;
-  const hvi_array_slot pieces[] = {{&k->head, 3},           {&k->second, d},
-                                   {&k->moments[0], 2 * d}, {&k->moments[1], 2 * d},
-                                   {&k->step, d},           {&k->other, d},
-                                   {&k->scratch, d},        {&k->z, n},
-                                   {&k->next, n},           {&k->u, n},
-                                   {&k->delta, n},          {&k->cache, m->cache},
-                                   {&k->beyond, m->cache},  {&x, (n * v->obs + 1) / 2}};
+  const hvi_array_slot pieces[] = {{&k->head, 3},
+                                   {&k->second, d},
+                                   {&k->moments[0], 2 * d},
+                                   {&k->moments[1], 2 * d},
+                                   {&k->step, d},
+                                   {&k->other, d},
+                                   {&k->z, n},
+                                   {&k->next, n},
+                                   {&k->u, n},
+                                   {&k->delta, n},
+                                   {&k->cache, m->cache},
+                                   {&k->beyond, m->cache},
+                                   {&x, (n * v->obs + 1) / 2}};
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
     *pieces[i].at = hvi_arena_take(arena, pieces[i].size);
   k->v = v, k->m = m, k->n = n;
